@@ -44,17 +44,10 @@ COMMAND = ["-P", scip_worker.__file__]
 
 #: SCIP's statuses and the status that each has here.
 STATUS_MAP: dict[str, str] = {
-    "optimal": "optimal",
-    "gaplimit": "optimal",
-    "timelimit": "time_limit",
-    "nodelimit": "iteration_limit",
-    "totalnodelimit": "iteration_limit",
-    "stallnodelimit": "iteration_limit",
-    "memlimit": "error",
-    "userinterrupt": "not_converged",
-    "infeasible": "infeasible",
-    "inforunbd": "numerical_error",
-    "unbounded": "numerical_error",
+    **dict.fromkeys(("optimal", "gaplimit"), "optimal"),
+    **dict.fromkeys(("nodelimit", "totalnodelimit", "stallnodelimit"), "iteration_limit"),
+    **dict.fromkeys(("inforunbd", "unbounded"), "numerical_error"),
+    **{"timelimit": "time_limit", "memlimit": "error", "userinterrupt": "not_converged", "infeasible": "infeasible"},
 }
 
 
@@ -94,39 +87,46 @@ class Scip(DeclaredSolver):
         polish: bool = True
 
     def run_with(self, problem: RiskAndSize, options: Options) -> Outcome:
-        start, own = options.start, options.own
-        first = _first(problem) if start is None else check_posterior(start, problem.size, "start")
-        if problem.posteriors is not None and problem.posteriors.violation(first) > FEASIBLE:
-            if problem.posteriors.support is not None:
+        given, allowed = options.start, problem.posteriors
+        first = _first(problem) if given is None else check_posterior(given, problem.size, "start")
+        if allowed is not None and allowed.violation(first) > FEASIBLE:
+            if allowed.support is not None:
                 raise InputError("start breaks the problem's constraints; it must keep them.")
             first = nearest(problem, first)
-        if start is None:
+        if given is None:
             # The model's units are those of the start, and its tolerances are best kept near a minimum.
             first = _polished(problem, first, 100, options.time_limit)
         if problem.distance_function.below_one and problem.bound(first) >= 1.0 - LEAST_RISK:
             # It is flat there, and the model has no point with r below one.
             return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
-        reason = out_of_reach(problem, first)
-        if reason is not None:
+        if (reason := out_of_reach(problem, first)) is not None:
             return Outcome(first, "numerical_error", f"{reason}.", 0)
         left = options.deadline - time.monotonic()
-        settings = {"limits/time": left} if math.isfinite(left) else {}
         if left <= 0.0:
             return Outcome(first, "time_limit", "the time limit was reached before SCIP was started.", 0)
+        settings = {"limits/time": left} if math.isfinite(left) else {}
         started = time.perf_counter()
         model = ScipModel(problem, first)
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder) / "bound.cip")
             with native_output_silenced():
                 model.scip.writeProblem(path, verbose=False)
-            task = {"model": path, "start": model.start, "options": settings | own}
+            task = {"model": path, "start": model.start, "options": settings | options.own}
             # Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
             answer = _ask(task, left + 10.0)
         elapsed = time.perf_counter() - started
         if isinstance(answer, str):
-            status = "time_limit" if elapsed > left else "error"
-            return Outcome(first, status, answer, None)
+            return Outcome(first, "time_limit" if elapsed > left else "error", answer, None)
         return _outcome(model, first, answer, elapsed, options.polish)
+
+
+def _first(problem: RiskAndSize) -> np.ndarray:
+    """A posterior that keeps the problem's constraints: the best start, or the best on one support that can be."""
+    posteriors = problem.posteriors
+    if posteriors is None or posteriors.support is None:
+        return best_start(problem)
+    found = posteriors.cheapest_support(problem.risks, math.inf)
+    return best_start(on_support(problem, found.x[problem.size :] > 0.5))
 
 
 def _polished(
@@ -144,15 +144,6 @@ def _polished(
     return q if broken else min((q, weights), key=problem.bound)
 
 
-def _first(problem: RiskAndSize) -> np.ndarray:
-    """A posterior that keeps the problem's constraints: the best start, or the best on one support that can be."""
-    posteriors = problem.posteriors
-    if posteriors is None or posteriors.support is None:
-        return best_start(problem)
-    found = posteriors.cheapest_support(problem.risks, math.inf)
-    return best_start(on_support(problem, found.x[problem.size :] > 0.5))
-
-
 def on_support(problem: RiskAndSize, held: np.ndarray) -> RiskAndSize:
     """The problem on some of its classifiers, without a limit on the support; the others stay, with a cap of zero."""
     others = [each for each in problem.constraints if not isinstance(each, Support)]
@@ -161,38 +152,34 @@ def on_support(problem: RiskAndSize, held: np.ndarray) -> RiskAndSize:
 
 def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
     """The worker's answer, or a sentence about why there is none."""
-    command = [sys.executable, *COMMAND]
     timeout = seconds if math.isfinite(seconds) else None
     try:
-        done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, timeout=timeout)
+        done = subprocess.run(
+            [sys.executable, *COMMAND], input=json.dumps(task), capture_output=True, text=True, timeout=timeout
+        )
     except subprocess.TimeoutExpired:
         return "the time limit was reached, and SCIP's process did not end by itself."
     if done.returncode < 0:
         return f"SCIP ended its process by signal {-done.returncode}."
-    last = done.stdout.strip().rpartition("\n")[2]
+    last, complaint = (said.strip().rpartition("\n")[2] for said in (done.stdout, done.stderr))
     if done.returncode == 0 and last:
         answer: dict[str, Any] = json.loads(last)
         return answer
-    complaint = done.stderr.strip().rpartition("\n")[2]
     if "not a valid parameter" in complaint or "KeyError" in complaint:
         raise InputError(f"options has a parameter that SCIP refuses: {complaint}")
     return f"SCIP's process failed: {complaint}"
 
 
 def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool) -> Outcome:
-    problem, word = model.problem, answer["status"]
-    status, message = STATUS_MAP.get(word, "error"), f"SCIP: {word}."
-    weights = first
-    if answer["values"] is not None:
-        found = np.array([answer["values"][each.name] for each in model.weights]) * model.units
+    problem, word, values, dual = model.problem, answer["status"], answer["values"], float(answer["lower_bound"])
+    status, message, weights = STATUS_MAP.get(word, "error"), f"SCIP: {word}.", first
+    if values is not None:
+        found = np.array([values[each.name] for each in model.weights]) * model.units
         if model.switches:
-            found *= [answer["values"][each.name] > 0.5 for each in model.switches]
+            found *= [values[each.name] > 0.5 for each in model.switches]
         q, _ = onto_simplex(found)
         weights = first if q is None else q
-        if polish:
-            weights = _polished(problem, weights, 1000)
-    dual = float(answer["lower_bound"])
-    details = {"scip_status": word, "dual_bound": dual, "nodes": answer["nodes"]}
+        weights = _polished(problem, weights, 1000) if polish else weights
     # SCIP's infinity is 1e20; a bound is never negative.
     lower = max(dual - SCIP_TOLERANCE * max(dual, 1.0), 0.0) if abs(dual) < 1e19 else None
     if lower is not None:
@@ -200,6 +187,7 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
         if status == "optimal" and gap > 10.0 * SCIP_TOLERANCE * max(dual, 1.0):
             message = f"SCIP closed the gap up to its tolerances, which leave {gap:.1g}."
         message += f" It says that no bound is below {lower:.9g}."
+    details = {"scip_status": word, "dual_bound": dual, "nodes": answer["nodes"]}
     setup = max(elapsed - answer["seconds"], 0.0)
     return Outcome(weights, status, message, answer["nodes"], setup, claimed_lower_bound=lower, details=details)
 

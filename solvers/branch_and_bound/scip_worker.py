@@ -4,17 +4,10 @@ Reads one JSON object from standard input, with the file of the model, its start
 to standard output. It needs nothing of this package.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
 from typing import Any
-
-
-def main() -> None:
-    """Solve the problem on standard input."""
-    print(json.dumps(solve_task(json.load(sys.stdin))))
 
 
 def solve_task(task: dict[str, Any]) -> dict[str, Any]:
@@ -45,4 +38,4 @@ def solve_task(task: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(solve_task(json.load(sys.stdin))))

@@ -47,30 +47,17 @@ LIMITS = {
     "SCS": {"time": "time_limit_secs", "iterations": "max_iters"},
 }
 
-#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and the status that each has here.
-STATUS_MAP: dict[str, str] = {
-    # Clarabel
-    "Solved": "optimal",
-    "AlmostSolved": "optimal",
-    "InsufficientProgress": "not_converged",
-    "MaxIterations": "iteration_limit",
-    "MaxTime": "time_limit",
-    "NumericalError": "numerical_error",
-    "PrimalInfeasible": "infeasible",
-    "AlmostPrimalInfeasible": "infeasible",
-    # A bound is not negative: a solver that thinks it unbounded has lost its way.
-    "DualInfeasible": "numerical_error",
-    "AlmostDualInfeasible": "numerical_error",
-    # SCS
-    "solved": "optimal",
-    "solved (inaccurate - reached time_limit_secs)": "time_limit",
-    "solved (inaccurate - reached max_iters)": "iteration_limit",
-    "infeasible": "infeasible",
-    "unbounded": "numerical_error",
-    "interrupted": "not_converged",
-    "failure": "numerical_error",
-    "indeterminate": "not_converged",
+#: The statuses here, and the backends' own, before CVXPY makes one "user limit" of two limits. A bound is not negative:
+#: a solver that thinks it unbounded has lost its way.
+WORDS = {
+    "optimal": ("Solved", "AlmostSolved", "solved"),
+    "iteration_limit": ("MaxIterations", "solved (inaccurate - reached max_iters)"),
+    "time_limit": ("MaxTime", "solved (inaccurate - reached time_limit_secs)"),
+    "not_converged": ("InsufficientProgress", "interrupted", "indeterminate"),
+    "numerical_error": ("NumericalError", "DualInfeasible", "AlmostDualInfeasible", "unbounded", "failure"),
+    "infeasible": ("PrimalInfeasible", "AlmostPrimalInfeasible", "infeasible"),
 }
+STATUS_MAP: dict[str, str] = {word: status for status, words in WORDS.items() for word in words}
 
 
 class Conic(DeclaredSolver):
