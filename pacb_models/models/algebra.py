@@ -2,9 +2,8 @@ r"""The operations in which a bound minimisation is written, once for all modell
 
 A distance and a divergence write their part of the model in their methods ``express``, in the ratios
 :math:`w_i = q_i/p_i`, with ``+ - * / **`` and the operations of an :class:`Algebra`. Pyomo, CasADi, CVXPY's nonlinear
-form and SCIP are subclasses that say how to write those. A form that suits one solver only, such as SCIP's cone, is an
-operation that its subclass writes differently. :class:`Values` computes instead of writing: it gives every variable
-its value at a posterior, where a solver starts.
+form, SCIP and text are subclasses that say how to write those. :class:`Values` computes instead of writing: it gives
+every variable its value at a posterior, where a solver starts.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..numerics.inner import dot
+from ..problem import RiskAndSize
 
 if TYPE_CHECKING:
-    from ..problem import RiskAndSize
     from .lifted import Limit
 
 #: What a modelling system builds of its variables; each has its own kind.
@@ -82,7 +81,7 @@ class Algebra:
     #: The ratios ``q/p``, as the modelling system has vectors.
     ratios: Any
     #: What a constraint is multiplied by unless it says otherwise: the factor of the part that is being written.
-    scale: float = 1.0
+    scale = 1.0
     #: Whether the model says that the weights sum to one, and whether its one-sided rows are equations.
     simplex, exact = True, False
 
@@ -93,11 +92,8 @@ class Algebra:
         counted = problem.counted(self.size)
         self.budget, self.bound = problem.budget_at(counted).value, problem.bound_at(self.L, counted)
 
-    # -- Expressions -------------------------------------------------------------------------------------------------
-
-    #: The natural logarithm, elementwise.
+    #: The natural logarithm, elementwise, and the square root of a number.
     log: Callable[[Any], Any]
-    #: The square root of a number.
     sqrt: Callable[[Any], Any]
 
     def times(self, x: Any, y: Any) -> Any:
@@ -129,8 +125,6 @@ class Algebra:
     def quadratic(self, matrix: np.ndarray) -> Any:
         r"""The quadratic form :math:`\sum_{ij} q_i A_{ij} q_j` of the weights."""
         raise UnsupportedProblemError(f"{type(self).__name__} has no quadratic forms of the weights.")
-
-    # -- Variables and constraints -----------------------------------------------------------------------------------
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         """A variable with its value at the start."""
@@ -179,7 +173,7 @@ class Algebra:
         """
         size = max(self.size, 1.0)
         if order == 2.0:
-            X = self.variable("X", size * size, 1.0)
+            X = self.variable("X", size**2, 1.0)
             self.reach("divergence", X, self.mean_power(ratios, 2))
             return self.problem.counted(self.sqrt(X))
         t = self.variable("t", size, 1.0)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
+from ..problem import RiskAndSize
 from ..validation import check_posterior
 from .algebra import Algebra
 from .lifted import box, values_at, write
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from ..problem import RiskAndSize
 
 
 class CasadiAlgebra(Algebra):
@@ -50,13 +47,12 @@ class CasadiAlgebra(Algebra):
 
 
 class CasadiBound(NamedTuple):
-    """A bound in CasADi's symbols: an expression to minimise or to limit from above, and what belongs to it."""
+    """A bound in CasADi's symbols: an expression to minimise or to limit from above, with columns of symbols beside the
+    weights' own, for ``x``, and of expressions, for ``g``."""
 
     problem: RiskAndSize
     expression: Any
-    #: A column of symbols beside the weights' own, for ``x``.
     variables: Any
-    #: A column of expressions, for ``g``.
     constraints: Any
     #: ``lbx`` and ``ubx`` of the variables, ``lbg`` and ``ubg`` of the constraints.
     limits: dict[str, list[float]]

@@ -11,11 +11,10 @@ one:
 .. math:: \min_{q, t}\ \sum_i \big(q_i (n l_i r_L/r_b - \ln p_i) + t_i\big) + \ln(I/\delta) \quad\text{s.t.}\quad
           q_i \ln q_i \le t_i, \quad \sum_i q_i = 1.
 
-A divergence says which cone it is (its method ``cone``). Risks, prior and constant enter through Parameters (the
-problems obey CVXPY's rules for disciplined parametrised programming), so that another problem of the same size and cone
-is not compiled again. CVXPY stores how every coefficient depends on every parameter, which takes memory and time
-proportional to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the
-data are written into the problem instead, which compiles in a fraction of a second.
+A divergence says which cone it is (its method ``cone``). Risks, prior and constant are parameters, so that another
+problem of the same size and cone is not compiled again. CVXPY stores how every coefficient depends on every parameter,
+which takes memory and time proportional to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above
+:data:`LARGEST_PARAMETRISED` the data are written into the problem instead.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..errors import InputError, UnsupportedProblemError
+from ..problem import BoundProblem, Problem
 from ..solver import lacking
 from .cvxpy_models import box_rows, check_weights
 from .lifted import box, limits
@@ -34,10 +34,7 @@ from .lifted import box, limits
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from ..problem import BoundProblem, Problem
-
-#: The largest number of classifiers for which parameters pay: compiling takes half a second, ten times what it takes
-#: without.
+#: The largest number of classifiers for which parameters pay: compiling takes ten times as long, half a second.
 LARGEST_PARAMETRISED = 2000
 
 
@@ -121,14 +118,12 @@ Cone: TypeAlias = NormCone | EntropyCone
 
 @dataclass
 class ConvexModel:
-    """A CVXPY problem together with its parts."""
+    """A CVXPY problem with its posterior, the cone's data and its constraint."""
 
     problem: cp.Problem
     posterior: cp.Variable
     cone: Cone
-    #: Those of :meth:`Cone.data`.
     data: dict[str, Any]
-    #: The cone's constraint.
     constraint: Any
 
     def readings(self) -> list[np.ndarray]:
@@ -163,10 +158,8 @@ def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
 
 @dataclass(frozen=True)
 class ConvexBound:
-    """A convex bound in CVXPY: an expression to minimise or to limit from above, and the constraints of the weights.
-
-    It unpacks to these two.
-    """
+    """A convex bound in CVXPY: an expression to minimise or to limit from above, and the constraints of the weights; it
+    unpacks to these two."""
 
     problem: BoundProblem
     expression: cp.Expression
@@ -208,9 +201,8 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     Returns
     -------
     expression, constraints
-        CVXPY refuses to maximise the expression or to limit it from below. The numbers of the problem are parameters,
-        by the rules for disciplined parametrised programming: the method ``update(problem)`` sets those of another
-        problem, and CVXPY does not compile again.
+        CVXPY refuses to maximise the expression or to limit it from below. The numbers of the problem are parameters
+        (DPP): the method ``update(problem)`` sets those of another problem, and CVXPY does not compile again.
 
     Examples
     --------
@@ -227,15 +219,14 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     check_weights(problem, q)
     check_conic(problem)
     cone = problem.divergence_function.cone()
-    data = _parameters(problem, cone.data(problem, 1.0))
+    expression = cone.express(q, _parameters(problem, cone.data(problem, 1.0)))
     posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
-    return ConvexBound(problem, cone.express(q, data), [*posterior, *constraints_on(problem, q)])
+    return ConvexBound(problem, expression, [*posterior, *constraints_on(problem, q)])
 
 
 def check_conic(problem: BoundProblem) -> None:
     """Refuse a problem without a conic form."""
-    reason = not_conic(problem)
-    if reason is not None:
+    if (reason := not_conic(problem)) is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no CVXPY form: {reason}.")
 
 
@@ -253,10 +244,7 @@ def _parameters(problem: BoundProblem, data: dict[str, Any]) -> dict[str, Any]:
     if problem.size > LARGEST_PARAMETRISED:
         return data
     # Only with a rate that is known to be positive is the entropy's part convex.
-    return {
-        name: cp.Parameter(np.shape(value), name=name, value=value, nonneg=name == "rate")
-        for name, value in data.items()
-    }
+    return {name: cp.Parameter(np.shape(n), name=name, value=n, nonneg=name == "rate") for name, n in data.items()}
 
 
 def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..problem import Problem, RiskAndSize
 from .algebra import Algebra
 from .lifted import box, values_at, write
 
 if TYPE_CHECKING:
     import cvxpy as cp
-
-    from ..problem import Problem, RiskAndSize
 
 
 class CvxpyAlgebra(Algebra):

@@ -7,17 +7,13 @@ product with a vector costs a few passes over the weights; for votes :math:`2 F_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import optimality
 from ..errors import InputError
+from ..problem import RiskAndSize
 from ..validation import real_numbers
-
-if TYPE_CHECKING:
-    from ..problem import RiskAndSize
 
 
 def value_and_gradient(problem: RiskAndSize, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
@@ -66,6 +62,5 @@ def hessian_product(problem: RiskAndSize, q: ArrayLike, direction: ArrayLike) ->
 def _checked(problem: RiskAndSize, name: str, values: ArrayLike, signed: bool = False) -> NDArray[np.float64]:
     array = real_numbers(name, values, "a sequence of numbers")
     if array.shape != (problem.size,) or not np.isfinite(array).all() or not (signed or (array >= 0.0).all()):
-        sign = "" if signed else ", none negative"
-        raise InputError(name, array, f"it must be {problem.size} finite numbers{sign}")
+        raise InputError(name, array, f"it must be {problem.size} finite numbers{'' if signed else ', none negative'}")
     return array

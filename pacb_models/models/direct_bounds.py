@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..direct.penalties import Power
+from ..direct.problem import DirectProblem
 from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
 from ..solver import DIRECT_MODEL, lacking
@@ -25,17 +26,14 @@ if TYPE_CHECKING:
     import cvxpy as cp
     import pyomo.environ as pyo
 
-    from ..direct.problem import DirectProblem
-
 
 class Units(NamedTuple):
     """The numbers of a model, and which classifiers are in it: those that can have weight."""
 
     used: np.ndarray
     risks: np.ndarray
-    #: What excesses are counted in.
+    #: What excesses are counted in, and the empirical risks above the least.
     unit: float
-    #: The empirical risks above the least.
     above: np.ndarray
     #: What a distance is multiplied by: a root of its share of the budget, or an exponent.
     factors: np.ndarray
@@ -57,8 +55,7 @@ def units_of(problem: DirectProblem) -> Units:
     A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight is
     zero, those that are as good as zero are left out.
     """
-    reason = lacking(problem, *DIRECT_MODEL)
-    if reason is not None:
+    if (reason := lacking(problem, *DIRECT_MODEL)) is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
     least, end = problem.confidence_set.least, problem.confidence_set.upper_end

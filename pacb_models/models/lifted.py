@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..constraints.posteriors import Row
 from ..errors import UnsupportedProblemError
+from ..problem import Problem, RiskAndSize
 from ..solver import MODEL, lacking
 from .algebra import Algebra, Values
-
-if TYPE_CHECKING:
-    from ..constraints.posteriors import Row
-    from ..problem import Problem, RiskAndSize
 
 
 class Limit(NamedTuple):
@@ -101,7 +99,7 @@ def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = 
     check_expressed(problem)
     numbers = kind(problem, posterior)
     found = write(numbers)
-    # Rounding, also of small differences.
+    # Rounding, also of small differences, is no contradiction.
     if not math.isclose(found, numbers.bound, rel_tol=1e-7, abs_tol=1e-7):
         raise UnsupportedProblemError(
             f"the methods `express` of {problem.describe()} give a bound of {found:.9g}, where the problem has "
@@ -112,6 +110,5 @@ def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = 
 
 def check_expressed(problem: RiskAndSize) -> None:
     """Refuse a distance or divergence without an expression."""
-    reason = lacking(problem, *MODEL)
-    if reason is not None:
+    if (reason := lacking(problem, *MODEL)) is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")

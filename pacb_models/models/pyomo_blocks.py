@@ -8,9 +8,10 @@ that, and ``exact=True`` writes equations instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyomo.environ as pyo
+from numpy.typing import ArrayLike
 from pyomo.common.collections import ComponentSet
 from pyomo.contrib.fbbt.fbbt import compute_bounds_on_expr
 from pyomo.core.base.block import ScalarBlock
@@ -19,14 +20,10 @@ from pyomo.core.expr.visitor import identify_variables, replace_expressions
 from pyomo.gdp import Disjunct
 
 from ..errors import InputError
+from ..problem import RiskAndSize
 from ..validation import check_posterior
 from .lifted import write
 from .pyomo_models import central, set_start, writer_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from ..problem import RiskAndSize
 
 
 class BoundBlock(ScalarBlock):

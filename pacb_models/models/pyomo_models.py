@@ -27,14 +27,13 @@ import numpy as np
 
 from ..environment import use_environment_folders
 from ..errors import InputError
+from ..problem import RiskAndSize
 from ..validation import check_choice
 from .algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
 from .lifted import Limit, box, check_expressed, limits, values_at, write
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
-
-    from ..problem import RiskAndSize
 
 FORMULATIONS = ("lifted", "substituted", "squares")
 

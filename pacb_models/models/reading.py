@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..constraints import Average, Constraint, Weights
 from ..errors import InputError
+from ..problem import RiskAndSize
 from ..solution import Outcome, Solution
 from ..solving.judging import assess
 from .lifted import box
-
-if TYPE_CHECKING:
-    from ..problem import RiskAndSize
 
 
 def read_back(problem: RiskAndSize, model: Any, *, prove: bool = False) -> Solution:

@@ -18,16 +18,14 @@ multiplied by what the bound changes with it. No optimum has a larger size than 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
+from ..problem import RiskAndSize
 from .algebra import SquaredValues, Squares, object_array, over_vectors
 from .lifted import box, values_at, write
-
-if TYPE_CHECKING:
-    from ..problem import RiskAndSize
 
 #: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.
 LEAST_RISK = 1e-9

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..problem import RiskAndSize
 from ..validation import check_choice
 from .algebra import Algebra
 from .lifted import box, check_expressed, write
-
-if TYPE_CHECKING:
-    from ..problem import RiskAndSize
 
 #: The templates of each modelling system, by the suffix of its files.
 SYSTEMS: dict[str, dict[str, str]] = {

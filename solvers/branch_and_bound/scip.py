@@ -1,7 +1,7 @@
 """SCIP: branch and bound, which proves how small the bound can be without knowing why.
 
-The certificate of ``frontier`` rests on one argument, that every optimum lies on a curve. SCIP relaxes, branches and
-cuts, and arrives at a lower bound by an unrelated way; :func:`pacb_models.cross_check` sets the two against each other.
+The certificate of ``frontier`` rests on one argument, that every optimum lies on a curve. SCIP arrives at a lower bound
+by an unrelated way; :func:`pacb_models.cross_check` sets the two against each other.
 """
 
 from __future__ import annotations

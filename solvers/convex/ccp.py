@@ -49,9 +49,8 @@ class ConvexConcave(DeclaredSolver):
     -------
     variant : {"one-sided", "paper"}
         The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
-    start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. A start has converged when the relative decrease of
-        its bound, too, is at most the tolerance.
+    start, starts, seed, tolerance, max_iterations, time_limit, trace : see :mod:`pacb_models.solvers.options`
+        A start has converged when the relative decrease of its bound, too, is at most the tolerance.
 
     ``details`` has, of the best start, ``history``, the bounds r_0, r_1, …, and ``displacement``, the largest change of
     a weight that the last subproblem proposed. :func:`from_start` tells the same of a start that one chooses oneself.

@@ -26,20 +26,22 @@ from ..options import DeclaredSolver, Software, in_words
 from ..oracle import without_negligible
 
 #: Clarabel's tolerances.
-TOLERANCES = ("gap_abs", "gap_rel", "feas")
+CLARABEL_TOLERANCES = ("gap_abs", "gap_rel", "feas")
 
 #: Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5. Where rounding
 #: stops it before, CVXPY has a point only from the reduced tolerances on; whether that point is optimal its KKT
 #: residual says. SCS's default of 1e-4 is far too loose, and its default number of iterations too small for what we ask
 #: instead.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "CLARABEL": {f"{kind}tol_{name}": size for kind, size in (("", 1e-9), ("reduced_", 1e-5)) for name in TOLERANCES},
+    "CLARABEL": {
+        f"{kind}tol_{name}": size for kind, size in (("", 1e-9), ("reduced_", 1e-5)) for name in CLARABEL_TOLERANCES
+    },
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
 #: Clarabel's for direct bounds, whose weights are multipliers, and under constraints: their accuracy is the root of the
 #: bound's.
-SHARP = {f"tol_{name}": 1e-12 for name in TOLERANCES}
+SHARP = {f"tol_{name}": 1e-12 for name in CLARABEL_TOLERANCES}
 
 #: Each backend's own name for a limit.
 LIMITS = {

@@ -21,28 +21,18 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solver import lacking
 from pacb_models.solving.judging import onto_simplex
 
+from .conic import CLARABEL_TOLERANCES
+
 if TYPE_CHECKING:
     import clarabel
     import cvxpy
 
 #: Tolerances a hundred times below Clarabel's default cost two or three iterations more; one thread.
-ACCURATE = {**{f"tol_{what}": 1e-10 for what in ("gap_abs", "gap_rel", "feas")}, "max_threads": 1}
+ACCURATE = {**{f"tol_{name}": 1e-10 for name in CLARABEL_TOLERANCES}, "max_threads": 1}
 #: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
 SOLVED = ("Solved", "AlmostSolved")
 #: … and those that come with a point at least.
 USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
-
-
-class Linearised(NamedTuple):
-    """What the linearisation at a posterior needs."""
-
-    #: Empirical risk ``L``.
-    risk: float
-    #: The norm ``t``.
-    norm: float
-    #: What the distance may spend, ``c t``.
-    budget: float
-    bound: float
 
 
 class Solved(NamedTuple):
@@ -54,23 +44,20 @@ class Solved(NamedTuple):
     violation: float = 0.0
 
 
-def evaluate(problem: BoundProblem, q: np.ndarray) -> Linearised:
-    """What is known of a posterior, which lies on the simplex."""
-    risk, norm = problem.empirical_risk(q), problem.divergence_size(q)
-    budget = problem.budget_at(norm).value
-    return Linearised(risk, norm, budget, problem.distance_function.invert(risk, budget))
-
-
-def tangent_ratio(problem: BoundProblem, point: Linearised) -> float:
-    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function.
+def tangent_ratio(problem: BoundProblem, q: np.ndarray) -> float:
+    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex.
 
     It is zero where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no
     linearisation, and in the limit :math:`L = 1` of kl.
     """
-    distance = problem.distance_function
-    if math.isinf(distance.derivatives(point.risk, point.budget).L) or (distance.below_one and point.risk >= 1.0):
+    distance, L, budget = (
+        problem.distance_function,
+        problem.empirical_risk(q),
+        problem.budget_at(problem.divergence_size(q)),
+    )
+    if math.isinf(distance.derivatives(L, budget.value).L) or (distance.below_one and L >= 1.0):
         return 0.0
-    return problem.budget_at(point.norm).slope / distance.rate(point.risk, point.budget)
+    return budget.slope / distance.rate(L, budget.value)
 
 
 class OneSidedSubproblem:
@@ -116,7 +103,7 @@ class OneSidedSubproblem:
 
         Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
         """
-        ratio = tangent_ratio(self.bound_problem, evaluate(self.bound_problem, q))
+        ratio = tangent_ratio(self.bound_problem, q)
         if ratio == 0.0 and self._free:
             return Solved(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         return self._solved(ratio, seconds) if ratio else self._least_risk._solved(1.0, seconds)
@@ -191,13 +178,15 @@ class TwoSidedSubproblem:
 
     def solve(self, q: np.ndarray, seconds: float = math.inf) -> Solved:
         """Linearise at a posterior and solve, in at most the given time."""
-        problem, point = self.bound_problem, evaluate(self.bound_problem, q)
-        r = problem.distance_function.derivatives(point.risk, point.budget)
+        problem, distance = self.bound_problem, self.bound_problem.distance_function
+        L, t = problem.empirical_risk(q), problem.divergence_size(q)
+        budget = problem.budget_at(t).value
+        r = distance.derivatives(L, budget)
         if not (math.isfinite(r.L) and 0.0 < r.b < math.inf):
             return Solved(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
-        self.norm_slopes.value = problem.coefficient / point.norm * (q / problem.prior)
+        self.norm_slopes.value = problem.coefficient / t * (q / problem.prior)
         self.risk_slope.value, self.bound_slope.value = r.L / r.b, 1.0 / r.b
-        self.offset.value = point.budget + self.risk_slope.value * point.risk - self.bound_slope.value * point.bound
+        self.offset.value = budget + (r.L * L - distance.invert(L, budget)) / r.b
         data, result = _clarabel(self.problem, seconds)
         status = str(result.status)
         weights = onto_simplex(_values(data, result, self.posterior))[0] if status in SOLVED else None

@@ -42,8 +42,7 @@ class Softmax(FirstOrder):
         Adam's first step.
     max_iterations : int, optional
         By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
-    start, starts, seed, tolerance, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`.
+    start, starts, seed, tolerance, time_limit, trace : see :mod:`pacb_models.solvers.options`
     """
 
     name = "softmax"

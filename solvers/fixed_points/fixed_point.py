@@ -179,9 +179,9 @@ class FixedPointSolver(DeclaredSolver):
         The map that never raises the bound, or the paper's equations as they are printed, which know no constraints.
     safeguard : bool
         False iterates the plain map whatever happens.
-    start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
-        See :mod:`pacb_models.solvers.options`. With several starts ``details["distinct_points"]`` lists the points
-        found, best first, with the number of starts that led there.
+    start, starts, seed, tolerance, max_iterations, time_limit, trace : see :mod:`pacb_models.solvers.options`
+        With several starts ``details["distinct_points"]`` lists the points found, best first, with the number of starts
+        that led there.
     """
 
     name = "fixed-point"

@@ -13,11 +13,8 @@ slope, so all supports are iterated at once on prefix sums, a few array operatio
 Mended: the closed form has the factor 1/H' (the paper prints 1/H, with which the weights do not sum to one); after
 a break the weights are computed anew for ``H' - 1`` (the paper's Algorithm 2 keeps mean and root of the support
 that failed); "DeltaBnd < 0" is asked of the radicand, since a root is never negative. The formulas hold for any
-prior, and so does the restriction to ordered supports; that among all supports *of one size* the ordered one is
-best holds for the uniform prior only.
-
-The early break is not safe for squared and kl: supports that fail may lie between two that do not.
-``early_break=False`` visits all.
+prior; that among all supports *of one size* the ordered one is best holds for the uniform prior only. The early break
+is not safe for squared and kl: supports that fail may lie between two that do not.
 """
 
 from __future__ import annotations
@@ -69,9 +66,8 @@ class SubsetSearchSolver(DeclaredSolver):
     figure; empirical risk and remainder for the others), NaN where a support is infeasible or was not visited;
     ``feasible``, ``visited``; and the sizes ``best_size``, ``broke_at`` (None without a break) and ``warm_start_size``.
 
-    Sizes are numbers of classifiers, and every ``H'`` is visited, as in the paper, also those whose support parts
-    classifiers of equal risk. No minimum has such a support, but the early break may happen there. With ``merge=True``
-    these are left out, and ``sizes`` lists the others.
+    Every ``H'`` is visited, as in the paper, also those whose support parts classifiers of equal risk. No minimum has
+    such a support, but the early break may happen there. With ``merge=True`` these are left out of ``sizes``.
     """
 
     name = "subset-search"

@@ -3,9 +3,8 @@ r"""Nonlinear programming through CasADi, whose wheel brings an Ipopt of its own
 CasADi derives sparse first and second derivatives of the lifted model (:mod:`pacb_models.models.casadi_models`) and
 hands all of it to one of its plugins.
 
-Ipopt is the one to use. ``sqpmethod`` and ``sleqp`` are sequential quadratic programming, for comparison:
-``sqpmethod`` has been seen to report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are
-checked.
+Ipopt is the one to use; the others are sequential quadratic programming, for comparison. ``sqpmethod`` has been seen to
+report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are checked.
 """
 
 from __future__ import annotations
@@ -42,9 +41,8 @@ class Casadi(InteriorPoint):
     -------
     plugin : {"ipopt", "sqpmethod", "sleqp"}
         ``sqpmethod`` keeps dense matrices and is for small H; ``sleqp`` is in CasADi's wheels for Linux.
-    start, starts, seed, max_iterations, time_limit : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations,
-        the others at the end of a start.
+    start, starts, seed, max_iterations, time_limit : see :mod:`pacb_models.solvers.options`
+        Ipopt looks at the time between its iterations, the others at the end of a start.
     options : dict, optional
         The plugin's own options, for instance ``{"tol": 1e-10}`` for Ipopt; they override ours.
 

@@ -34,7 +34,11 @@ from .interior_point import SETTINGS, InteriorPoint, Run, SolveFrom, Watch
 
 
 class LiftedProblem:
-    """The functions of the lifted problem and their derivatives, as cyipopt wants them."""
+    """The functions of the lifted problem and their derivatives, under the names by which cyipopt asks for them.
+
+    The rows are the sum of the weights, the empirical risk, the divergence and the averages. Second derivatives are
+    those of weights, then F_LL, F_LT, F_TT, then of weights with the last variable, then of a quadratic risk.
+    """
 
     #: Called by Ipopt after each iteration.
     intermediate: Callable[..., bool]
@@ -64,48 +68,39 @@ class LiftedProblem:
         return self.problem.divergence_function.size(q, self.problem.prior)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of the variables."""
         floors, caps = box(self.problem)
         # By Jensen's inequality no posterior has a smaller size than the prior.
         lower = np.append(floors, (0.0, self.size(self.problem.prior)))
         return lower, np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
 
     def constraint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of the constraints."""
         tied = [self.matrix is None, False, *(limit.equality for limit in self.limits)]
         return np.append(1.0, np.where(tied, 0.0, -math.inf)), np.append(1.0, np.zeros(len(tied)))
 
     def objective(self, x: np.ndarray) -> float:
-        """F(L, T)."""
         return float(self.problem.bound_at(x[-2], self.problem.counted(x[-1])))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """Derivatives of the objective: zero for the weights, then F_L and F_T."""
         outer = self._outer(x)
         return np.append(np.zeros(x.size - 2), (outer.L, outer.T))
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
-        """The left sides of the constraints (the first is the sum of the weights)."""
         q = x[:-2]
         risk = dot(q, self.problem.risks) if self.matrix is None else dot(q, self.matrix @ q)
         return np.array([q.sum(), risk - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
 
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries of :meth:`jacobian`."""
         return self._jacobian
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """Derivatives of the constraints."""
         slopes, slope = self.excess_slopes(x[:-2], x[-1])
         risks = self.problem.risk_gradient(x[:-2])
         return np.concatenate((np.ones(slopes.size), risks, [-1.0], slopes, [slope], self.averages.ravel()))
 
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
         return self._hessian
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        """Second derivatives of the Lagrangian: of weights, then F_LL, F_LT, F_TT, then across, then the risk."""
         outer, (bends, corner, across) = self._outer(x), self.excess_bends(x[:-2], x[-1])
         tail = objective_factor * np.array([outer.LL, outer.LT, outer.TT])
         tail[2] += multipliers[2] * corner
@@ -159,8 +154,7 @@ class CyIpopt(InteriorPoint):
 
     Options
     -------
-    start, starts, seed, max_iterations, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`.
+    start, starts, seed, max_iterations, time_limit, trace : see :mod:`pacb_models.solvers.options`
     options : dict, optional
         Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
 

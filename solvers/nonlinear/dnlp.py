@@ -32,19 +32,9 @@ from .interior_point import NO_FILE, SETTINGS, InteriorPoint, Run, SolveFrom
 #: Backends and the modules they need.
 BACKENDS: dict[Literal["IPOPT", "UNO"], str] = {"IPOPT": "cyipopt", "UNO": "unopy"}
 
-#: CVXPY's statuses and Ipopt's code of the same meaning.
-CODES = {
-    "optimal": 0,
-    "optimal_inaccurate": 1,
-    "infeasible": 2,
-    "infeasible_inaccurate": 2,
-    "unbounded": 4,
-    "unbounded_inaccurate": 4,
-    # Of iterations, or of time.
-    "user_limit": -1,
-    # Several ways to fail.
-    "solver_error": -100,
-}
+#: CVXPY's statuses and Ipopt's code of the same meaning; "user_limit" is one of iterations or of time.
+CODES = {"optimal": 0, "infeasible": 2, "unbounded": 4, "user_limit": -1, "solver_error": -100}
+CODES |= {"optimal_inaccurate": 1, "infeasible_inaccurate": 2, "unbounded_inaccurate": 4}
 
 
 class DisciplinedNonlinear(InteriorPoint):
@@ -54,8 +44,8 @@ class DisciplinedNonlinear(InteriorPoint):
     -------
     backend : {"IPOPT", "UNO"}, optional
         By default Ipopt where cyipopt is installed, else Uno.
-    start, starts, seed, max_iterations, time_limit : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+    start, starts, seed, max_iterations, time_limit : see :mod:`pacb_models.solvers.options`
+        Ipopt looks at the time between its iterations.
     options : dict, optional
         The backend's own options; they override ours.
 

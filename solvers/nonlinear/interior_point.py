@@ -35,26 +35,22 @@ SETTINGS: dict[str, Any] = {
 
 #: Ipopt prints nothing: no iterations, no banner.
 QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
-
 #: Ipopt reads no ``ipopt.opt`` of the current directory. A program gets a file of options from Pyomo instead.
 NO_FILE: dict[str, Any] = {"option_file_name": ""}
-
 #: The initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the
 #: centre of the simplex; with a small one each finds the minimum next to it.
 RANDOM_BARRIER = 1e-5
 
 
 class Ending(NamedTuple):
-    """One of Ipopt's ways to end."""
+    """One of Ipopt's ways to end: its name of the return code, what it prints after "EXIT:", and the status here."""
 
-    #: Ipopt's own name of the return code.
     name: str
-    #: What Ipopt prints after "EXIT:"; how a program that we start tells its return code.
     printed: str
     status: str
 
 
-#: Ipopt's return codes (ApplicationReturnStatus) and the status that each has here.
+#: Ipopt's return codes (ApplicationReturnStatus).
 STATUS_MAP: dict[int, Ending] = {
     0: Ending("Solve_Succeeded", "Optimal Solution Found", "optimal"),
     1: Ending("Solved_To_Acceptable_Level", "Solved To Acceptable Level", "acceptable"),
@@ -100,10 +96,9 @@ SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
 class InteriorPoint(DeclaredSolver):
-    """Ipopt, or what takes its place: :meth:`prepare` writes a model, the rest is shared.
+    """Ipopt, or what takes its place: :meth:`prepare` writes a model, which is solved from every start.
 
-    It runs from every start and reports the best point and the other local minima. ``details`` lists Ipopt's return
-    codes, one per start.
+    ``details`` lists Ipopt's return codes, one per start.
     """
 
     honours = ("average", "weights")
@@ -117,8 +112,7 @@ class InteriorPoint(DeclaredSolver):
         return "Ipopt"
 
     def barrier(self, problem: Problem, options: Any) -> float | None:
-        """The initial barrier parameter of every start but the prior, or what takes its place under constraints; None
-        leaves it to Ipopt."""
+        """The initial barrier parameter of every start but the default one; None leaves it to Ipopt."""
         return RANDOM_BARRIER
 
     def run_with(self, problem: BoundProblem | DirectProblem, options: FromStarts) -> Outcome:
@@ -155,22 +149,18 @@ class Watch:
     """Runs Ipopt through cyipopt, counts its iterations, and records the bound after each where that is asked for."""
 
     def __init__(self, problem: Problem, weights: Any, trace: bool) -> None:
-        #: Which of Ipopt's variables are the weights.
+        #: ``weights`` are the places of the weights among Ipopt's variables.
         self.problem, self.weights, self.traced = problem, weights, trace
 
-    def solve(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
-        """What Ipopt tells of its run from a point."""
+    def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
+        """What becomes of a point; ``told`` is all that Ipopt tells of it."""
         self.ipopt, self.iterations, self.trace = ipopt, 0, Trace(self.traced)
         set_options(ipopt, options)
         try:
-            return ipopt.solve(x)[1]
+            x, self.told = ipopt.solve(x)
         finally:
             ipopt.close()
-
-    def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
-        """The same, as what became of a start."""
-        told = self.solve(ipopt, x, options)
-        return Run(told["x"][self.weights], told["status"], self.iterations, self.trace)
+        return Run(x[self.weights], self.told["status"], self.iterations, self.trace)
 
     def after_iteration(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
         """Called by Ipopt after each iteration; True means go on."""

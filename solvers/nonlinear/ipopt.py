@@ -1,9 +1,8 @@
 """Ipopt on the Pyomo models: through cyipopt and PyNumero, or through an ``ipopt`` program.
 
-The lifted formulation with our options (:data:`~pacb_models.solvers.nonlinear.interior_point.SETTINGS`) and scaling is
-the one to use. The substituted formulation and ``defaults=True``, which leaves every option at Ipopt's default, are
-there to show what happens without: together they are the set-up with which the paper reports failures for most kl
-problems.
+The lifted formulation with our options and scaling is the one to use. The substituted formulation and
+``defaults=True``, which leaves every option at Ipopt's default, are there to show what happens without: together they
+are the set-up with which the paper reports failures for most kl problems.
 
 Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot
 report the wall-clock limit at all): return codes are read from Ipopt itself.
@@ -44,9 +43,8 @@ class PyomoIpopt(InteriorPoint):
     -------
     formulation : {"lifted", "substituted"}
         See :mod:`pacb_models.models.pyomo_models`; the substituted one has a dense Hessian and is for small H.
-    start, starts, seed, max_iterations, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
-        Through a program there is no trace.
+    start, starts, seed, max_iterations, time_limit, trace : see :mod:`pacb_models.solvers.options`
+        Ipopt looks at the time between its iterations. Through a program there is no trace.
     options : dict, optional
         Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
     defaults : bool
@@ -133,10 +131,10 @@ def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFr
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
         own = suited | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
-        told = watch.solve(CyIpoptNLP(nlp, intermediate_callback=watch.after_iteration), nlp.init_primals(), own)
+        found = watch.run(CyIpoptNLP(nlp, intermediate_callback=watch.after_iteration), nlp.init_primals(), own)
         multipliers = np.zeros(units.risks.size)
-        multipliers[list(model.above.keys())] = np.abs(told["mult_g"][rows])
-        return Run(units.expand(multipliers), told["status"], watch.iterations)
+        multipliers[list(model.above.keys())] = np.abs(watch.told["mult_g"][rows])
+        return found._replace(weights=units.expand(multipliers))
 
     return solve_from
 

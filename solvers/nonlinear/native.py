@@ -53,30 +53,28 @@ def float_environment_restored() -> Iterator[None]:
     instead of 64 in the rest of the process.
     """
     library: Any = ctypes.CDLL(None) if sys.platform != "win32" else None
-    if not hasattr(library, "fegetenv"):
-        yield
-        return
     # fenv_t has 32 bytes on x86-64 and fewer elsewhere.
-    environment = ctypes.create_string_buffer(128)
-    library.fegetenv(environment)
+    environment, known = ctypes.create_string_buffer(128), hasattr(library, "fegetenv")
+    if known:
+        library.fegetenv(environment)
     try:
         yield
     finally:
-        library.fesetenv(environment)
+        if known:
+            library.fesetenv(environment)
 
 
 @contextmanager
 def native_output_silenced() -> Iterator[None]:
     """Nothing that compiled code prints meanwhile reaches standard output."""
     sys.stdout.flush()
-    library = ctypes.CDLL(None) if sys.platform != "win32" else None
-    saved, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
+    saved = os.dup(1)
+    with open(os.devnull, "w") as null:
+        os.dup2(null.fileno(), 1)
     try:
         yield
     finally:
-        if library is not None:
-            library.fflush(None)  # what C still holds back would appear later
+        if sys.platform != "win32":
+            ctypes.CDLL(None).fflush(None)  # what C still holds back would appear later
         os.dup2(saved, 1)
         os.close(saved)
-        os.close(null)

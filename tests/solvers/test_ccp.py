@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solvers.convex.ccp import from_start, subproblem
-from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
+from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, tangent_ratio
 from pacb_models.solvers.options import Iterative
 
 from ..drawn import some_weights
@@ -129,12 +129,13 @@ def test_every_iterate_is_a_valid_bound_to_fifty_digits(distance):
 
 def test_ratio_of_slopes_where_the_bound_rounds_to_one():
     problem = pm.BoundProblem([0.7, 0.9], m=2, delta=1e-4, distance="kl")
-    point = evaluate(problem, problem.prior)
-    assert point.bound == 1.0
+    assert problem.bound(problem.prior) == 1.0
     with mpmath.workdps(200):
-        r = invert("kl", mpmath.mpf(point.risk), problem.coefficient * mpmath.mpf(point.norm))
-        gap = mpmath.log(r / (1 - r)) - mpmath.log(point.risk / (1 - mpmath.mpf(point.risk)))
-        assert tangent_ratio(problem, point) == pytest.approx(float(problem.coefficient / gap), rel=1e-13)
+        # At a uniform prior the norm is one.
+        L = mpmath.mpf(problem.empirical_risk(problem.prior))
+        r = invert("kl", L, mpmath.mpf(problem.coefficient))
+        gap = mpmath.log(r / (1 - r)) - mpmath.log(L / (1 - L))
+        assert tangent_ratio(problem, problem.prior) == pytest.approx(float(problem.coefficient / gap), rel=1e-13)
 
 
 # --- Boundaries ------------------------------------------------------------------------------------------------------
