@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models import InputError
-from pacb_models.certificates.losses import betting_limits
 from pacb_models.certificates.limits import limit
+from pacb_models.certificates.losses import betting_limits
 
 from .binomial_reference import log_tail, log_upper_tail
 
