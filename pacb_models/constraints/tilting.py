@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,15 @@ class Minimiser(NamedTuple):
     posterior: Array
     #: By how much the weights break a row, or leave one with a multiplier unfilled, or by which factor the size is off.
     error: float
+    #: How θ, the multipliers and the risk move with γ at one size, as long as the same weights are free.
+    drift: Array
     #: The trace of entropy that is left.
     trace: float = 0.0
+
+    def ahead(self, gamma: Any, scale: float = 1.0) -> tuple[Any, Array]:
+        """θ and the multipliers on the tangent at another γ, or at a column of them; all are scaled first."""
+        moved = np.append(self.theta, self.multipliers) * scale + (gamma - self.gamma * scale) * self.drift[:-1]
+        return (moved[..., 0] if moved.ndim > 1 else moved.item(0)), np.maximum(moved[..., 1:], 0.0)
 
 
 class Point(NamedTuple):
@@ -91,11 +98,7 @@ class Point(NamedTuple):
     q: Array
     lack: float
     rows: Array
-
-    @property
-    def error(self) -> float:
-        broken = np.where(self.nu > 0.0, np.abs(self.rows), np.maximum(self.rows, 0.0))
-        return max(float(broken.max(initial=0.0)), abs(self.lack))
+    error: float
 
 
 class Tilting:
@@ -103,10 +106,13 @@ class Tilting:
 
     def __init__(self, divergence: Divergence, risks: Array, prior: Array, posteriors: Posteriors) -> None:
         self.divergence, self.y, self.p = divergence, risks, prior
-        self.rows, self.lower, self.upper = posteriors.matrix, posteriors.lower, posteriors.upper
+        self.rows, self.lower = posteriors.matrix, posteriors.lower
+        # A cap of one is none, and would leave θ open where one classifier has all weight.
+        self.upper = np.where(posteriors.upper < 1.0, posteriors.upper, 2.0)
         #: How often the weights were computed.
         self.passes = 0
         self.gamma, self.entropy, self.kept, self.limit = 0.0, 0.0, KEPT, PASSES
+        self.drift = np.zeros(len(self.rows) + 2)
 
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
         """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
@@ -125,8 +131,7 @@ class Tilting:
         if not self.growth:
             return self.at(strength, start)
         self.limit = self.passes + PASSES
-        begin = start or self._first(strength, self.unit)
-        found = self._from(strength, begin._replace(size=self.unit), 0.0, self.unit)
+        found = self._from(strength, start or self._first(strength, self.unit), 0.0, self.unit)
         return found if found.error <= ARRIVED else self.at(found.gamma, start)
 
     def _along_path(self, gamma: float) -> Minimiser:
@@ -156,28 +161,32 @@ class Tilting:
             end = TRACE * (last[1].size + spread) if sharp else MILD
             entropy = max(entropy / PACE, end) if entropy > end else 0.0
 
+    @np.errstate(all="ignore")
     def _from(self, gamma: float, start: Minimiser, entropy: float, unit: float = 0.0) -> Minimiser:
         """The minimiser from the next one; with a unit, the one of that strength."""
-        self.gamma, self.entropy = gamma, entropy
-        scale = gamma / start.gamma if start.gamma > 0.0 else 1.0
-        nu, theta, size = start.multipliers * scale, start.theta * scale, start.size
-        point = self._climbed(self._evaluated(self._slopes(gamma, theta, nu), theta, nu, size), size)
-        excess = 0.0
-        if self.divergence.homogeneous and not unit:
+        self.gamma, self.entropy, self.drift, size = gamma, entropy, start.drift, unit or start.size
+        passes = self.passes
+        theta, nu = start.ahead(gamma, (start.size / unit) ** self.growth if unit else 1.0)
+        point = self._climbed(self._evaluated(self._slopes(theta, nu), theta, nu, size), size)
+        excess, sized = 0.0, self.divergence.homogeneous and not unit
+        if sized:
             point, size, excess = self._sized(point, size)
-        q = self._filled(point.q)
-        if self.divergence.homogeneous and not unit and abs(point.lack) > ROUNDING:
-            excess = math.log(self.divergence.size(q, self.p) / size)
-        point = point._replace(q=q, lack=1.0 - float(np.add.reduce(q)), rows=products(self.rows, q))
-        error = max(point.error, abs(excess))
+        if abs(point.lack) > ROUNDING:
+            q = self._filled(point.q)
+            excess = math.log(self.divergence.size(q, self.p) / size) if sized else excess
+            point = self._point(point.slopes, point.theta, point.nu, q)
+        if self.drift is start.drift and self.passes > passes + 1:
+            self._step(point)
+        q, error = np.minimum(point.q, 1.0), max(point.error, abs(excess))
         if not unit:
-            return Minimiser(gamma, point.theta, size, point.nu, q, error, entropy)
+            return Minimiser(gamma, point.theta, size, point.nu, q, error, self.drift, entropy)
         size = self.divergence.size(q, self.p)
         scale = (unit / size) ** self.growth
-        return Minimiser(gamma * scale, point.theta * scale, size, point.nu * scale, q, error)
+        return Minimiser(gamma * scale, point.theta * scale, size, point.nu * scale, q, error, self.drift)
 
     def _first(self, gamma: float, size: float) -> Minimiser:
-        return Minimiser(0.0, 1.0 + gamma * float(self.y.min()), size, np.zeros(len(self.rows)), self.p, math.inf)
+        nu, theta = np.zeros(len(self.rows)), 1.0 + gamma * float(self.y.min())
+        return Minimiser(gamma, theta, size, nu, self.p, math.inf, np.zeros(nu.size + 2))
 
     @property
     def growth(self) -> float:
@@ -212,9 +221,8 @@ class Tilting:
         share = (1.0 - float(self.lower.sum())) / (float((self.upper - self.lower).sum()) or 1.0)
         return np.log(self.p / np.maximum(self.lower + share * (self.upper - self.lower), NEAREST))
 
-    def _slopes(self, gamma: float, theta: float, nu: Array) -> Array:
-        slopes = -gamma * self.y
-        slopes += theta
+    def _slopes(self, theta: float, nu: Array) -> Array:
+        slopes = theta - self.gamma * self.y
         return slopes - combination(nu, self.rows) if nu.any() else slopes
 
     def _clipped(self, slopes: Array, size: float) -> Array:
@@ -222,8 +230,8 @@ class Tilting:
         if self.entropy > 0.0:
             slopes = slopes - self.entropy * self.tilts
         q = self.divergence.ratios(slopes, size, self.entropy)
-        q = np.multiply(q, self.p, out=q)
-        return np.clip(q, self.lower, self.upper, out=q)
+        q *= self.p
+        return np.minimum(np.maximum(q, self.lower, out=q), self.upper, out=q)
 
     def _speeds(self, slopes: Array, q: Array) -> tuple[Array, NDArray[np.intp]]:
         """Which weights are strictly between their bounds, and how fast those move with their slopes."""
@@ -231,27 +239,30 @@ class Tilting:
         slopes, q, p = slopes.take(free), q.take(free), self.p.take(free)
         if self.entropy > 0.0:
             slopes = slopes - self.entropy * self.tilts.take(free)
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.minimum(np.abs(self.divergence.speeds(q, p, slopes, self.entropy)), FASTEST), free
+        return np.minimum(np.abs(self.divergence.speeds(q, p, slopes, self.entropy)), FASTEST), free
 
     # -- The sum -----------------------------------------------------------------------------------------------------
 
     def _evaluated(self, slopes: Array, theta: float, nu: Array, size: float) -> Point:
-        q = self._clipped(slopes, size)
-        return Point(slopes, theta, nu, q, 1.0 - float(np.add.reduce(q)), products(self.rows, q))
+        return self._point(slopes, theta, nu, self._clipped(slopes, size))
+
+    def _point(self, slopes: Array, theta: float, nu: Array, q: Array) -> Point:
+        lack, rows = 1.0 - float(np.add.reduce(q)), products(self.rows, q)
+        broken = (abs(row) if each > 0.0 else row for row, each in zip(rows.tolist(), nu.tolist()))
+        return Point(slopes, theta, nu, q, lack, rows, max(abs(lack), *broken) if nu.size else abs(lack))
 
     def _levelled(self, point: Point, size: float, kept: float) -> Point:
         """The point at which the weights sum to one, with the same multipliers."""
         slopes, theta, q = point.slopes, point.theta, point.q
         for repeat in range(REPEATS):
             step, q = self._level(slopes, self._clipped(slopes, size) if repeat else q, size, kept)
-            theta += step
             if step == 0.0:
                 break
-            slopes = slopes + step if abs(step) <= SHORT * abs(theta) else self._slopes(self.gamma, theta, point.nu)
+            theta += step
+            slopes = slopes + step if abs(step) <= SHORT * abs(theta) else self._slopes(theta, point.nu)
             if self.power <= 1.0 or abs(step) <= ROUNDING * abs(theta):
                 break
-        return Point(slopes, theta, point.nu, q, 1.0 - float(np.add.reduce(q)), products(self.rows, q))
+        return self._point(slopes, theta, point.nu, q)
 
     def _level(self, slopes: Array, q: Array, size: float, kept: float) -> tuple[float, Array]:
         """What to add to the slopes, and the weights then.
@@ -277,7 +288,7 @@ class Tilting:
             following = step + self._newton(moved, q, total)
             gained, last = abs(total - 1.0) <= 0.5 * last, abs(total - 1.0)
             if high == math.inf or low == -math.inf:
-                if not (low < following < high and abs(following - step) <= reach and gained):
+                if not (low < following < high and gained and (self.power <= 1.0 or abs(following - step) <= reach)):
                     following = step + math.copysign(reach, 1.0 - total)
                     reach *= 10.0
             elif not low < following < high or not gained:
@@ -289,7 +300,7 @@ class Tilting:
             return step, q
         # Two neighbouring numbers are on both sides.
         share = (1.0 - below[0]) / (above[0] - below[0])
-        return step, (1.0 - share) * below[1] + share * above[1]
+        return step, np.clip((1.0 - share) * below[1] + share * above[1], self.lower, self.upper)
 
     def _newton(self, slopes: Array, q: Array, total: float) -> float:
         speeds, free = self._speeds(slopes, q)
@@ -321,47 +332,38 @@ class Tilting:
 
     def _step(self, point: Point) -> tuple[Array, float]:
         """To the maximum of the quadratic model over :math:`\\nu \\ge 0`, and how θ moves with it."""
-        from scipy.optimize import nnls
-
-        triangle = self._triangle(point)
-        corner, means, root = triangle[0, 0], triangle[0, 1:], triangle[1:, 1:]
+        held = np.flatnonzero((point.nu > 0.0) | (point.rows > 0.0))
+        triangle = self._triangle(point, held)
+        corner = triangle[0, 0] or math.inf
         # With the sum of the weights brought to one.
-        means, lead = (means / corner, point.lack / corner**2) if corner != 0.0 else (0.0 * means, 0.0)
-        slopes = point.rows + means * point.lack
-        nu, count = point.nu, len(self.rows)
-        ridge = RIDGE * float(np.abs(root).max())
-        # The squares of smaller numbers are none: the step is along the slopes then.
-        ridge = ridge if ridge > FLATTEST else 1.0
-        whole = _triangular(np.vstack((root, ridge * np.eye(count))))
-        target = whole @ nu + np.linalg.solve(whole.T, slopes)
-        try:
-            kept = nnls(whole, target)[0] > 0.0
-        except RuntimeError:
-            kept = (nu > 0.0) | (slopes > 0.0)
-        # Solved once more for the step itself, which may be far smaller than the multipliers.
-        step: Array = np.where(kept, 0.0, -nu)
-        hessian = whole.T @ whole
-        if kept.any():
-            rest = slopes - hessian @ step
-            part = whole if kept.all() else _triangular(whole[:, kept])
-            step[kept] = np.linalg.solve(part, np.linalg.solve(part.T, rest[kept]))
+        means, root = triangle[0, 1:-1] / corner, triangle[1:-1, 1:-1]
+        nu, slopes = point.nu[held], point.rows[held] + means * point.lack
+        target = np.linalg.solve(root.T, slopes)
+        move = np.linalg.solve(root, target)
+        if (nu + move < 0.0).any():
+            move = _nonnegative(root, nu, slopes, target)
+        step, drift = np.zeros((2, len(self.rows)))
+        step[held], drift[held] = move, -np.linalg.solve(root, triangle[1:-1, -1])
+        self.drift = np.array([triangle[0, -1] / corner + float(means @ drift[held]), *drift, -(triangle[-1, -1] ** 2)])
+        lead = float(means @ move) + point.lack / corner**2
         longest = LONGEST * (1.0 + float(np.abs(point.slopes).max()))
-        lead += float(np.dot(means, step))
-        shorter = min(1.0, longest / (max(float(np.abs(step).max()), abs(lead)) or 1.0))
+        shorter = min(1.0, longest / (max(float(np.abs(step).max(initial=0.0)), abs(lead)) or 1.0))
         return step * shorter, lead * shorter
 
-    def _triangle(self, point: Point) -> Array:
-        """The triangular factor of ones and rows, times the roots of the speeds.
+    def _triangle(self, point: Point, held: NDArray[np.intp]) -> Array:
+        """The triangular factor of ones, some rows and the risks, times the roots of the speeds.
 
         Without its first row and column it is a root of the Hessian, which itself has half as many digits.
         """
         speeds, free = self._speeds(point.slopes, point.q)
-        triangle = np.zeros((len(self.rows) + 1, len(self.rows) + 1))
+        ridge = RIDGE * math.sqrt(float(np.add.reduce(speeds)))
+        # The squares of smaller numbers are none: the step is along the slopes then.
+        triangle = np.diag([0.0, *[ridge if ridge > FLATTEST else 1.0] * held.size, 0.0])
         np.sqrt(speeds, out=speeds)
         for i in range(0, speeds.size, PIECE):
-            part = speeds[i : i + PIECE]
-            piece = np.column_stack((part, (self.rows.take(free[i : i + PIECE], axis=1) * part).T))
-            triangle = _triangular(np.vstack((triangle, piece)))
+            part, here = speeds[i : i + PIECE], free[i : i + PIECE]
+            piece = np.vstack((part, self.rows[held[:, None], here] * part, self.y.take(here) * part))
+            triangle = _triangular(np.vstack((triangle, piece.T)))
         return triangle
 
     def _searched(self, point: Point, step: Array, lead: float, size: float) -> Point:
@@ -419,8 +421,15 @@ class Tilting:
                     following = 0.5 * (low + high) if low < high else safe
             if following == at:
                 break
+            # The weights at another size are those at another γ, all slopes scaled.
+            less = math.exp(self.growth * (at - following)) if self.growth else 1.0
             before, at, size = (at, excess), following, math.exp(following)
-            point = self._climbed(self._evaluated(point.slopes, point.theta, point.nu, size), size)
+            slopes, theta, nu = point.slopes, point.theta, point.nu
+            if less != 1.0:
+                move = self.gamma * (1.0 - less) * self.drift
+                theta, nu = less * theta + float(move[0]), np.maximum(less * nu + move[1:-1], 0.0)
+                slopes = self._slopes(theta, nu)
+            point = self._climbed(self._evaluated(slopes, theta, nu, size), size)
         return point, size, excess
 
 
@@ -428,3 +437,18 @@ def _triangular(matrix: Array) -> Array:
     """The triangular factor ``R`` with :math:`R^T R = M^T M`."""
     factor: Array = np.asarray(np.linalg.qr(matrix, mode="r"))
     return factor
+
+
+def _nonnegative(root: Array, nu: Array, slopes: Array, target: Any) -> Array:
+    """The step to the maximum of a quadratic model over :math:`\\nu \\ge 0`."""
+    from scipy.optimize import nnls
+
+    try:
+        kept = nnls(root, root @ nu + target)[0] > 0.0
+    except RuntimeError:
+        kept = (nu > 0.0) | (slopes > 0.0)
+    # Solved once more for the step itself, which may be far smaller than the multipliers.
+    step: Array = np.where(kept, 0.0, -nu)
+    part, rest = _triangular(root[:, kept]), slopes - root.T @ (root @ step)
+    step[kept] = np.linalg.solve(part, np.linalg.solve(part.T, rest[kept]))
+    return step

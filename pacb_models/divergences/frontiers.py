@@ -82,6 +82,10 @@ class Frontier:
         """The lines at some coordinates."""
         raise NotImplementedError
 
+    def around(self, z: float, distances: np.ndarray) -> np.ndarray:
+        """Coordinates around one whose line was drawn; theirs need not touch."""
+        return z + distances
+
     def line(self, z: float) -> Lines:
         """The line at one coordinate, as numbers."""
         return Lines(*(float(values[0]) for values in self.lines(np.array([z]))))

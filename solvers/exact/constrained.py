@@ -45,6 +45,8 @@ class ConstrainedFrontier(Frontier):
         self.problem, self.posteriors, self.region = problem, problem.posteriors, Region(problem)
         self.tilting = Tilting(problem.divergence_function, self.y, self.p, problem.posteriors)
         self.known: dict[float, Minimiser] = {}
+        #: Risks, sizes and rows by coordinate.
+        self.drawn: dict[float, NDArray[np.float64]] = {}
         self.keep, self.passes, self.raised = keep, passes, 0.0
         #: The multipliers that prove the smallest risk, in the rows' own units.
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
@@ -88,26 +90,45 @@ class ConstrainedFrontier(Frontier):
         if floor > self.floor:
             self.floor, self.floor_multipliers = floor, own
 
+    def line(self, z: float) -> Lines:
+        x, size, gamma = self._exact(z)[:3].tolist()
+        return Lines(x, size, gamma, size + gamma * x)
+
+    def around(self, z: float, distances: np.ndarray) -> np.ndarray:
+        r"""Draws the lines of the tangent at a minimiser: they are loose by the square of what it is off. Along the
+        frontier :math:`dT = -\gamma\,dL`."""
+        found, coordinates = self.minimiser(z), z + distances
+        x, size = self._exact(z)[:2].tolist()
+        # What is beyond all others is where the search goes on.
+        inside = coordinates[(coordinates != z) & (coordinates < max(self.known))]
+        gamma = found.gamma * np.exp(inside - z)
+        theta, nu = found.ahead(gamma[:, None])
+        moved = (gamma - found.gamma) * found.drift[-1]
+        sizes = size - 0.5 * (gamma + found.gamma) * moved
+        rows = (gamma, theta, np.full(inside.size, found.size), nu / self.posteriors.scales)
+        self.drawn.update(zip(inside.tolist(), np.column_stack((x + moved, sizes, *rows))))
+        return coordinates
+
     def lines(self, z: np.ndarray) -> Lines:
         # In order, as each begins where another ended.
-        order = np.argsort(z, kind="stable")
-        for each in z[order].tolist():
-            self.minimiser(each)
+        for each in np.sort(z).tolist():
+            self.drawn[each] = self.drawn[each] if each in self.drawn else self._exact(each)
         strongest = self.known[max(self.known)]
         if strongest.gamma > self.raised and self.posteriors.rows:
             self.raised = strongest.gamma
             self._raise_floor(strongest.multipliers / strongest.gamma)
             self._raise_floor(self.posteriors.multipliers(self.y, strongest.posterior))
-        slope, height = self.region.supporting(self.rows(z))
-        weights = [self.posterior(each) for each in z.tolist()]
-        sizes = [self.problem.divergence_size(q) for q in weights]
-        return Lines(np.array([np.dot(q, self.y) for q in weights]), np.array(sizes), slope, height)
+        table = np.array([self.drawn[each] for each in z.tolist()])
+        return Lines(table[:, 0], table[:, 1], *self.region.supporting(table[:, 2:]))
+
+    def _exact(self, z: float) -> NDArray[np.float64]:
+        """Risk and size of the minimiser at a coordinate, and the row of its line."""
+        found, q = self.minimiser(z), self.posterior(z)
+        at = float(np.dot(q, self.y)), self.problem.divergence_size(q)
+        return np.array([*at, found.gamma, found.theta, found.size, *(found.multipliers / self.posteriors.scales)])
 
     def rows(self, z: np.ndarray) -> np.ndarray:
-        found = [self.minimiser(each) for each in z.tolist()]
-        return np.array(
-            [[each.gamma, each.theta, each.size, *(each.multipliers / self.posteriors.scales)] for each in found]
-        )
+        return np.array([self.drawn[each][2:] if each in self.drawn else self._exact(each)[2:] for each in z.tolist()])
 
     def at_slope(self, slope: float) -> float:
         near = self._near(math.log(slope))

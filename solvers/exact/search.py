@@ -141,7 +141,7 @@ class Search:
         none = not (self.minima or roots or any(ends.values()))
         self.minima += [self._minimum(end) for end, lowest in ends.items() if (lowest or none) and end not in known]
         if roots:
-            self.add(np.concatenate([root + self.effort.around for root in roots]))
+            self.add(np.concatenate([self.frontier.around(root, self.effort.around) for root in roots]))
             self.minima += [self._minimum(root) for root in roots]
         return bool(roots)
 
