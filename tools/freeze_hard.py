@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from pacb_models import BoundProblem, InputError, Solution, solve
 from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, GAPS, HARD, data_digest
-from pacb_models.benchmarks.problems.families.draws import Draws
-from pacb_models.benchmarks.problems.families.generators import FAMILIES
+from pacb_models.benchmarks.problems.families.generators import FAMILIES, Draws
 from pacb_models.files import write_atomically
 
 #: Bounds above this are as good as vacuous; a two-minima instance has both minima below it.

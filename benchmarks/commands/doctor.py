@@ -226,8 +226,7 @@ def solve_small_problem() -> str:
 
 
 def _data() -> Iterator[Checked]:
-    from ..experiments.raw_files import cache_directory
-    from ..experiments.uci import LOADERS
+    from ..experiments.datasets import LOADERS, cache_directory
 
     directory = os.environ.get("PACB_DATA")
     note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"

@@ -76,8 +76,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("export does not run without docstrings, which Pyomo reads; leave out -OO or PYTHONOPTIMIZE.")
     from pacb_models.validation import check_choice
 
-    from ..problems.export import LARGEST_MODEL, export
-    from ..problems.library import pack
+    from ..problems.export import LARGEST_MODEL, export, pack
     from ..problems.model_files import DEFAULT, FORMATS, FORMULATIONS
 
     if options.archive is not None and not options.archive.endswith(".tar.xz"):

@@ -25,8 +25,7 @@ from pacb_models.solving.judging import OPTIMAL_RESIDUAL
 from pacb_models.validation import check_positive, check_posterior
 
 from ..problems.claimed import claims
-from ..problems.floors import add_floors, mixture
-from ..problems.model_files import nl_files, without_suffixes
+from ..problems.model_files import add_floors, mixture, nl_files, without_suffixes
 from ..problems.solution_files import read_solution
 
 #: Characters of what a failing program printed that its message quotes.

@@ -16,7 +16,7 @@ from pacb_models.solving.registry import solver_names
 
 from .. import verdict
 from ..problems.claimed import claims
-from ..problems.optimum import Optimum, exact_solution
+from ..problems.export import Optimum, exact_solution
 from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
 from ..store import digest

@@ -21,7 +21,5 @@ def embedded() -> Iterator[Problem]:
 
 def problems_named(text: str) -> list[Problem]:
     """The problem of that name, or all whose names begin so."""
-    known = [*embedded(), *forests.problems(), *outside_problems()]
-    return [each for each in known if each.name == text] or [
-        each for each in known if text and each.name.startswith(text)
-    ]
+    beginning = [each for each in (*embedded(), *forests.problems(), *outside_problems()) if each.name.startswith(text)]
+    return [each for each in beginning if each.name == text] or (beginning if text else [])

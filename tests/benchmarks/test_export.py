@@ -20,10 +20,9 @@ import pytest
 from scipy.special import rel_entr
 
 import pacb_models as pm
-from pacb_models.benchmarks.problems.export import export
+from pacb_models.benchmarks.problems.export import archive, export
 from pacb_models.benchmarks.problems.families import instance
-from pacb_models.benchmarks.problems.floors import add_floors, mixture
-from pacb_models.benchmarks.problems.library import archive
+from pacb_models.benchmarks.problems.model_files import DEFAULT, add_floors, mixture
 from pacb_models.benchmarks.problems.named import problems_named
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
@@ -38,16 +37,28 @@ from .exported import BOX, ROWS, constrained_problem, smallest
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
-def two_minima(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with a χ²-squared problem of two minima, in all formats."""
-    folder = tmp_path_factory.mktemp("models")
-    export(smallest("chi2-squared"), folder)
-    return folder / smallest("chi2-squared").name
-
-
 def record(stem: Path) -> dict:
     return json.loads(Path(f"{stem}.json").read_text())
+
+
+def exported(kind: str | Problem, folder: Path, *formats: str, **options: object) -> tuple[pm.BoundProblem, Path, dict]:
+    """A problem, how its files begin, and what its JSON says; "wdbc-kl" is of the embedded table, "chi2-kl" is hard."""
+    recipe = kind
+    if isinstance(kind, str):
+        recipe = table_problem("wdbc", 50, kind.removeprefix("wdbc-")) if kind.startswith("wdbc") else smallest(kind)
+    export(recipe, folder, formats, **options)
+    return recipe.build(), folder / recipe.name, record(folder / recipe.name)
+
+
+@pytest.fixture(scope="module")
+def two_minima(tmp_path_factory: pytest.TempPathFactory) -> tuple[pm.BoundProblem, Path, dict]:
+    """A χ²-squared problem of two minima, in the usual formats."""
+    return exported("chi2-squared", tmp_path_factory.mktemp("models"), *DEFAULT)
+
+
+def found_by(model) -> dict[str, float]:
+    """The values of the variables in SCIP's best solution."""
+    return {variable.name: model.getVal(variable) for variable in model.getVars()}
 
 
 def scip_of(path: Path | str):
@@ -78,36 +89,35 @@ def clarabel_of(path: Path | str):
     return found
 
 
+def normalised(values: object, size: int) -> np.ndarray:
+    """The weights among values by name, or the first of a list, as a posterior."""
+    weights = [values[f"q[{i}]"] for i in range(size)] if isinstance(values, dict) else values[:size]
+    return np.array(weights) / np.sum(weights)
+
+
 def test_data_and_optimum_stand_beside_the_model(two_minima):
-    data = record(two_minima)
-    problem = smallest("chi2-squared").build()
+    problem, stem, data = two_minima
     assert (data["risks"], data["prior"]) == (problem.risks.tolist(), problem.prior.tolist())
-    again = pm.BoundProblem.from_json(Path(f"{two_minima}.json").read_text())
+    again = pm.BoundProblem.from_json(Path(f"{stem}.json").read_text())
     assert again.coefficient == data["coefficient"] and again.log_constant == data["log_constant_value"]
     assert again.bound(data["posterior"]) == pytest.approx(data["optimum"], abs=1e-15)
     frozen = instance(data["name"])
-    assert [minimum["bound"] for minimum in data["local_minima"]] == pytest.approx(
-        [frozen.optimum, frozen.second_minimum], abs=1e-12
-    )
+    minima = [minimum["bound"] for minimum in data["local_minima"]]
+    assert minima == pytest.approx([frozen.optimum, frozen.second_minimum], abs=1e-12)
     assert data["lower_bound"] is None or data["lower_bound"] <= data["optimum"]
 
 
 def test_scip_reads_the_nl_file_and_proves_the_optimum(two_minima):
-    data, model = record(two_minima), scip_of(f"{two_minima}.nl")
-    names = {variable.name for variable in model.getVars()}
-    assert {"q[0]", f"q[{data['H'] - 1}]", "L", "X"} <= names
+    problem, stem, data = two_minima
+    model = scip_of(f"{stem}.nl")
     model.optimize()
     assert model.getStatus() == "optimal"
     # SCIP's points are feasible to 1e-6: its objective may lie that much below the minimum.
     assert model.getObjVal() == pytest.approx(data["optimum"], abs=1e-6)
     assert model.getDualbound() <= data["optimum"] + 1e-9
-    weights = np.array([model.getVal(v) for v in sorted(model.getVars(), key=_index) if v.name.startswith("q[")])
-    assert smallest("chi2-squared").build().bound(weights / weights.sum()) == pytest.approx(data["optimum"], abs=1e-5)
-
-
-def _index(variable) -> int:
-    number = re.fullmatch(r"q\[(\d+)\]", variable.name)
-    return int(number[1]) if number else -1
+    values = found_by(model)
+    assert {"q[0]", f"q[{data['H'] - 1}]", "L", "X"} <= values.keys()
+    assert problem.bound(normalised(values, problem.size)) == pytest.approx(data["optimum"], abs=1e-5)
 
 
 def test_asl_reads_start_and_derivatives(two_minima):
@@ -117,11 +127,10 @@ def test_asl_reads_start_and_derivatives(two_minima):
     native.use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.ampl_nlp import AslNLP
 
+    problem, stem, _ = two_minima
     with native.float_environment_restored():
-        nlp = AslNLP(f"{two_minima}.nl")
-    columns = Path(f"{two_minima}.col").read_text().split()
-    problem = smallest("chi2-squared").build()
-    start = dict(zip(columns, nlp.get_primals()))
+        nlp = AslNLP(f"{stem}.nl")
+    start = dict(zip(Path(f"{stem}.col").read_text().split(), nlp.get_primals()))
     assert [start[f"q[{i}]"] for i in range(problem.size)] == problem.prior.tolist()
     assert nlp.evaluate_objective() == pytest.approx(problem.bound(problem.prior), abs=1e-12)
     assert np.abs(nlp.evaluate_eq_constraints()).max() < 1e-12
@@ -131,13 +140,10 @@ def test_asl_reads_start_and_derivatives(two_minima):
 def test_casadi_reads_the_nl_file_and_ends_in_a_minimum(kind, tmp_path):
     """CasADi's reader takes neither comments nor suffixes. It begins at the prior; Ipopt ends in a listed minimum."""
     casadi = pytest.importorskip("casadi", reason="pip install casadi")
-    recipe = table_problem("wdbc", 50, kind.removeprefix("wdbc-")) if kind.startswith("wdbc") else smallest(kind)
-    export(recipe, tmp_path, ["nl"], suffixes=False)
-    stem, problem = tmp_path / recipe.name, recipe.build()
+    problem, stem, data = exported(kind, tmp_path, "nl", suffixes=False)
     builder = casadi.NlpBuilder()
     builder.import_nl(f"{stem}.nl")
-    columns = Path(f"{stem}.col").read_text().split()
-    start = dict(zip(columns, builder.x_init, strict=True))
+    start = dict(zip(Path(f"{stem}.col").read_text().split(), builder.x_init, strict=True))
     assert [start[f"q[{i}]"] for i in range(problem.size)] == problem.prior.tolist()
     assert len(Path(f"{stem}.row").read_text().split()) == len(builder.g) + 1  # and the objective
     program = {"x": casadi.vcat(builder.x), "f": builder.f, "g": casadi.vcat(builder.g)}
@@ -146,7 +152,7 @@ def test_casadi_reads_the_nl_file_and_ends_in_a_minimum(kind, tmp_path):
     silent = {"ipopt": {"print_level": 0, "bound_relax_factor": 0.0, "bound_push": 1e-8}, "print_time": False}
     limits = {"lbx": builder.x_lb, "ubx": builder.x_ub, "lbg": builder.g_lb, "ubg": builder.g_ub}
     found = casadi.nlpsol("solver", "ipopt", program, silent)(x0=builder.x_init, **limits)
-    minima = [minimum["bound"] for minimum in record(stem)["local_minima"]]
+    minima = [minimum["bound"] for minimum in data["local_minima"]]
     assert len(minima) == (1 if kind.startswith("wdbc") else 2)
     assert min(abs(float(found["f"]) - minimum) for minimum in minima) < 1e-7
 
@@ -158,49 +164,44 @@ def test_casadi_reads_the_nl_file_and_ends_in_a_minimum(kind, tmp_path):
 @pytest.mark.parametrize("distance", ["linear", "squared"])
 def test_scip_reads_quadratic_rows_and_proves_the_optimum(distance, extension, tmp_path):
     """The linear distance is a second-order cone program; the squared one is not convex, and quadratic all the same."""
-    recipe = table_problem("wdbc", 50, distance)
-    export(recipe, tmp_path, [extension])
-    stem = tmp_path / recipe.name
+    problem, stem, data = exported(f"wdbc-{distance}", tmp_path, extension)
     model = scip_of(f"{stem}.{extension}")
     model.optimize()
-    optimum = record(stem)["optimum"]
-    assert model.getStatus() == "optimal"
+    assert model.getStatus() == "optimal" and model.getDualbound() <= data["optimum"]
     # SCIP's points are feasible to 1e-6.
-    assert model.getObjVal() == pytest.approx(optimum, abs=1e-6) and model.getDualbound() <= optimum
+    assert model.getObjVal() == pytest.approx(data["optimum"], abs=1e-6)
     model.writeBestSol(f"{stem}.sol", write_zeros=False)
     found = read_solution(f"{stem}.sol", 50)
     assert found.objective == pytest.approx(model.getObjVal(), abs=1e-12) and {"L", "t"} <= found.variables.keys()
-    assert recipe.build().bound(found.weights / found.weights.sum()) == pytest.approx(optimum, abs=1e-6)
+    assert problem.bound(normalised(found.weights, 50)) == pytest.approx(data["optimum"], abs=1e-6)
 
 
 @pytest.mark.parametrize("extension", ["lp", "mps"])
 @pytest.mark.parametrize("kind", ["chi2-kl", "chi2-squared", "wdbc-linear"])
 def test_highs_reads_the_program_that_touches_the_bound(kind, extension, tmp_path):
     """HiGHS has no quadratic rows, and an objective may be quadratic: its minimum is ours, also where ours is hard."""
-    recipe = table_problem("wdbc", 50, kind.removeprefix("wdbc-")) if kind.startswith("wdbc") else smallest(kind)
-    export(recipe, tmp_path, [extension], formulation="touching")
-    stem, data, problem = tmp_path / recipe.name, record(tmp_path / recipe.name), recipe.build()
+    problem, stem, data = exported(kind, tmp_path, extension, formulation="touching")
     assert data["models"] == {extension: "touching"}
     highs = highs_of(f"{stem}.{extension}")
     assert highs.getInfo().objective_function_value == pytest.approx(data["optimum"], abs=1e-9)
     highs.writeSolution(f"{stem}.sol", 0)
     found = read_solution(f"{stem}.sol", problem.size)
     assert found.weights == pytest.approx(np.array(data["posterior"]), abs=1e-6)
-    assert problem.bound(found.weights / found.weights.sum()) == pytest.approx(data["optimum"], abs=1e-9)
+    assert problem.bound(normalised(found.weights, problem.size)) == pytest.approx(data["optimum"], abs=1e-9)
 
 
 @pytest.mark.parametrize(("divergence", "order"), [("chi2", 2.0), ("kl", 2.0), ("renyi", 3.0)])
 def test_clarabel_reads_cones(divergence, order, tmp_path):
-    risks = np.linspace(0.1, 0.4, 12)
-    prior = np.arange(1.0, 13.0) / 78.0
+    risks, prior = np.linspace(0.1, 0.4, 12), np.arange(1.0, 13.0) / 78.0
     bound = {"m": 150, "distance": "linear", "divergence": divergence, "order": order, "prior": prior}
     recipe = Problem("cones", "mine", pm.BoundProblem, {"risks": risks, **bound})
-    export(recipe, tmp_path, ["clarabel"])
-    path = tmp_path / "cones.clarabel.json"
-    found, optimum = clarabel_of(path), record(tmp_path / "cones")["optimum"]
-    assert found.obj_val + json.loads(path.read_text())["offset"] == pytest.approx(optimum, abs=1e-7)
-    weights = np.array(found.x[:12])
-    assert recipe.build().bound(weights / weights.sum()) == pytest.approx(optimum, abs=1e-7)
+    problem, stem, data = exported(recipe, tmp_path, "clarabel")
+    found, offset = (
+        clarabel_of(f"{stem}.clarabel.json"),
+        json.loads(Path(f"{stem}.clarabel.json").read_text())["offset"],
+    )
+    assert found.obj_val + offset == pytest.approx(data["optimum"], abs=1e-7)
+    assert problem.bound(normalised(found.x, 12)) == pytest.approx(data["optimum"], abs=1e-7)
 
 
 # --- Constraints ------------------------------------------------------------------------------------------------------
@@ -209,29 +210,24 @@ def test_clarabel_reads_cones(divergence, order, tmp_path):
 @pytest.mark.parametrize("extension", ["nl", "lp", "mps"])
 @pytest.mark.parametrize("constraints", [ROWS, (BOX,), (*ROWS, BOX)])
 def test_scip_reads_constraints_and_proves_the_optimum_under_them(constraints, extension, tmp_path):
-    recipe = constrained_problem(*constraints)
-    export(recipe, tmp_path, [extension])
-    data = record(tmp_path / "constrained")
-    assert data["schema"] == 3 and pm.BoundProblem.from_json(json.dumps(data)).to_json() == recipe.build().to_json()
-    model = scip_of(tmp_path / f"constrained.{extension}")
+    problem, stem, data = exported(constrained_problem(*constraints), tmp_path, extension)
+    assert data["schema"] == 3 and pm.BoundProblem.from_json(json.dumps(data)).to_json() == problem.to_json()
+    model = scip_of(f"{stem}.{extension}")
     names = " ".join(each.name for each in model.getConss())
     assert ("latency" in names and "memory" in names) == (ROWS[0] in constraints)
     model.optimize()
     assert model.getObjVal() == pytest.approx(data["optimum"], abs=2e-6)
-    assert data["optimum"] > pm.solve(recipe.build().replace(constraints=())).bound + 1e-3
+    assert data["optimum"] > pm.solve(problem.replace(constraints=())).bound + 1e-3
 
 
 @pytest.mark.parametrize("constraints", [ROWS, (BOX,), (*ROWS, BOX)])
 def test_highs_and_clarabel_read_constraints(constraints, tmp_path):
     recipe = constrained_problem(*constraints)
     export(recipe, tmp_path, ["clarabel"])
-    export(recipe, tmp_path, ["mps"], formulation="touching")
-    optimum = record(tmp_path / "constrained")["optimum"]
-    highs = highs_of(tmp_path / "constrained.mps")
-    assert highs.getInfo().objective_function_value == pytest.approx(optimum, abs=1e-7)
-    found = clarabel_of(tmp_path / "constrained.clarabel.json")
-    assert found.obj_val == pytest.approx(optimum, abs=1e-7)
-    problem = recipe.build()
+    problem, stem, data = exported(recipe, tmp_path, "mps", formulation="touching")
+    highs, found = highs_of(f"{stem}.mps"), clarabel_of(f"{stem}.clarabel.json")
+    for value in (highs.getInfo().objective_function_value, found.obj_val):
+        assert value == pytest.approx(data["optimum"], abs=1e-7)
     for weights in (highs.getSolution().col_value[:12], found.x[:12]):
         assert problem.posteriors.violation(np.array(weights)) < 1e-6
 
@@ -239,11 +235,8 @@ def test_highs_and_clarabel_read_constraints(constraints, tmp_path):
 def test_every_text_format_names_the_rows(tmp_path):
     export(constrained_problem(*ROWS), tmp_path, ["nl", "gms", "bar", "lp", "mps"])
     rows = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
-    assert rows[".row"].splitlines()[1:4] == [
-        "rows[latency]",
-        "rows['memory (GiB)']",
-        "rows['memory (GiB) (at least)']",
-    ]
+    named = ["rows[latency]", "rows['memory (GiB)']", "rows['memory (GiB) (at least)']"]
+    assert rows[".row"].splitlines()[1:4] == named
     assert all("rows_latency_" in rows[suffix] for suffix in (".gms", ".bar"))
     assert all("rows(latency)" in rows[suffix] for suffix in (".lp", ".mps"))
 
@@ -251,12 +244,11 @@ def test_every_text_format_names_the_rows(tmp_path):
 @pytest.mark.parametrize("extension", ["nl", "lp"])
 def test_a_limit_on_the_support_has_binary_variables(extension, tmp_path):
     """SCIP's minimum is the smallest of all pairs of classifiers, each solved with the others capped at zero."""
-    recipe = constrained_problem(pm.support(at_most=2), size=5, m=100)
-    export(recipe, tmp_path, [extension])
-    model = scip_of(tmp_path / f"constrained.{extension}")
+    problem, stem, _ = exported(constrained_problem(pm.support(at_most=2), size=5, m=100), tmp_path, extension)
+    model = scip_of(f"{stem}.{extension}")
     assert model.getNBinVars() == 5
     model.optimize()
-    assert model.getObjVal() == pytest.approx(best_of_supports(recipe.build()), abs=2e-6)
+    assert model.getObjVal() == pytest.approx(best_of_supports(problem), abs=2e-6)
 
 
 @pytest.mark.parametrize(
@@ -277,9 +269,8 @@ def test_the_command_takes_constraints_from_columns(tmp_path):
     words = ["export", str(risks), "--m", "100", "--at-most", "latency=25", "--format", "nl", "--out", str(tmp_path)]
     assert main([*words, "--distance", "linear"]) == 0
     data = record(tmp_path / "mine-chi2-linear")
-    assert data["constraints"] == [
-        {"kind": "average", "values": [40.0, 20.0, 10.0], "at_most": 25.0, "name": "latency"}
-    ]
+    row = {"kind": "average", "values": [40.0, 20.0, 10.0], "at_most": 25.0, "name": "latency"}
+    assert data["constraints"] == [row]
     assert np.dot(data["posterior"], [40.0, 20.0, 10.0]) <= 25.0 + 1e-9
 
 
@@ -290,7 +281,7 @@ def test_scip_has_no_reader_for_gams_files_here(two_minima):
     """The page says so; where a wheel brings one, this fails, and a round trip is due."""
     for extension in ("gms", "bar"):
         with pytest.raises(Exception, match="a required plugin was not found"):
-            scip_of(f"{two_minima}.{extension}")
+            scip_of(f"{two_minima[1]}.{extension}")
 
 
 if gams := shutil.which(
@@ -331,16 +322,11 @@ def variable_bounds(nl: Path) -> list[tuple[float, float]]:
 
 @pytest.mark.parametrize("kind", ["chi2-kl", "kl-kl", "chi2-squared"])
 def test_floors_are_written_with_the_optimum_that_they_leave(kind, tmp_path):
-    recipe = smallest(kind)
-    export(recipe, tmp_path, ["nl"], floors=True)
-    stem, problem = tmp_path / recipe.name, recipe.build()
-    columns = Path(f"{stem}.col").read_text().split()
-    bounds = dict(zip(columns, variable_bounds(Path(f"{stem}.nl")), strict=True))
+    problem, stem, data = exported(kind, tmp_path, "nl", floors=True)
+    bounds = dict(zip(Path(f"{stem}.col").read_text().split(), variable_bounds(Path(f"{stem}.nl")), strict=True))
     assert [bounds[f"q[{i}]"][0] for i in range(problem.size)] == (1e-9 * problem.prior).tolist()
     assert 0.0 < bounds["L"][0] <= 1e-9 * problem.empirical_risk(problem.prior)
-    if "r" in bounds:
-        assert bounds["r"] == (0.0, 1.0 - 1e-12)
-    data = record(stem)
+    assert bounds.get("r", (0.0, 1.0 - 1e-12)) == (0.0, 1.0 - 1e-12)
     floors = data["floors"]
     assert floors["lower_bound"] <= floors["optimum"]
     assert floors["optimum"] - data["optimum"] == floors["above_optimum"]
@@ -367,9 +353,8 @@ def test_floors_never_cut_off_the_minimum(risks, tmp_path):
 
 
 def test_latex_is_written_when_it_is_asked_for(tmp_path):
-    recipe = smallest("chi2-squared")
-    export(recipe, tmp_path, ["tex"])
-    text = (tmp_path / f"{recipe.name}.tex").read_text()
+    _, stem, _ = exported("chi2-squared", tmp_path, "tex")
+    text = Path(f"{stem}.tex").read_text()
     assert text.startswith(r"\documentclass") and r"\min" in text and r"\label" not in text
     assert text.count("{") == text.count("}")
 
@@ -378,21 +363,19 @@ def test_latex_is_written_when_it_is_asked_for(tmp_path):
 @pytest.mark.parametrize("kind", ["chi2-kl", "kl-kl"])
 def test_an_ipopt_program_solves_the_nl_file(kind, tmp_path):
     pounce = shutil.which("pounce", path=sysconfig.get_path("scripts")) or pytest.skip("pip install pounce-solver")
-    recipe = smallest(kind)
-    export(recipe, tmp_path, ["nl"])
-    stem = tmp_path / recipe.name
+    problem, stem, data = exported(kind, tmp_path, "nl")
     done = subprocess.run([pounce, f"{stem}.nl", f"{stem}.sol"], capture_output=True, text=True, timeout=120)
     assert Path(f"{stem}.sol").exists(), done.stdout + done.stderr
-    problem = recipe.build()
     weights = np.maximum(read_solution(f"{stem}.sol", problem.size).weights, 0.0)
     bound = problem.bound(weights / weights.sum())
     # A local method ends in one of the minima that the file lists.
-    assert min(abs(bound - minimum["bound"]) for minimum in record(stem)["local_minima"]) < 1e-6
+    assert min(abs(bound - minimum["bound"]) for minimum in data["local_minima"]) < 1e-6
 
 
 def test_gams_and_baron_files_have_names_and_start(two_minima):
-    first = float(smallest("chi2-squared").build().prior[0])
-    gams, baron = Path(f"{two_minima}.gms").read_text(), Path(f"{two_minima}.bar").read_text()
+    problem, stem, _ = two_minima
+    first = float(problem.prior[0])
+    gams, baron = Path(f"{stem}.gms").read_text(), Path(f"{stem}.bar").read_text()
     assert f"q_0_.l = {first!r}" in gams and "minimizing" in gams
     shown = re.findall(r"^  (\w+)\.l[,;]$", gams.partition("\ndisplay\n")[2], re.MULTILINE)
     assert shown[0] == "GAMS_OBJECTIVE" and {"q_0_", "L", "X"} < set(shown)
@@ -463,8 +446,7 @@ def test_a_packed_library_is_used_without_the_package(tmp_path, capsys):
 def test_the_formulas_of_the_library_give_the_bound(tmp_path):
     """Its page, in Python, for a posterior of every divergence."""
     for kind in ("chi2-kl", "kl-kl", "renyi3-squared"):
-        export(smallest(kind), tmp_path, [])
-        data = record(tmp_path / smallest(kind).name)
+        _, _, data = exported(kind, tmp_path)
         l, q = np.array(data["risks"]), np.array(data["posterior"])
         p = np.full(l.size, 1 / l.size) if data["prior"] is None else np.array(data["prior"])
         L, c, alpha = q @ l, data["log_constant_value"] - math.log(data["delta"]), data["order"]
@@ -475,9 +457,7 @@ def test_the_formulas_of_the_library_give_the_bound(tmp_path):
         r = data["optimum"]
         kl = rel_entr(L, r) + rel_entr(1 - L, 1 - r)
         assert (kl if data["distance"] == "kl" else (r - L) ** 2) == pytest.approx(b, rel=1e-9)
-    (votes,) = problems_named("wine-H100-renyi")
-    export(votes, tmp_path, [])
-    data = record(tmp_path / votes.name)
+    _, _, data = exported(*problems_named("wine-H100-renyi"), tmp_path)
     A, q, alpha, r = np.array(data["tandem_risks"]), np.array(data["posterior"]), data["order"], data["optimum"]
     L, p, c = q @ A @ q, np.full(q.size, 1 / q.size), data["log_constant_value"] - math.log(data["delta"])
     b = (p @ (q / p) ** alpha) ** (2 / alpha) * math.exp(c * (1 - 1 / alpha))

@@ -10,10 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from pacb_models.benchmarks.experiments import raw_files
-from pacb_models.benchmarks.experiments.datasets import Dataset, available_datasets, load_dataset
+from pacb_models.benchmarks.experiments import datasets
+from pacb_models.benchmarks.experiments.datasets import (
+    LOADERS,
+    Dataset,
+    available_datasets,
+    generate_waveform,
+    load_dataset,
+)
 from pacb_models.benchmarks.experiments.protocols import paper_sizes
-from pacb_models.benchmarks.experiments.uci import LOADERS, generate_waveform
 from pacb_models.errors import InputError
 from pacb_models.estimators.tables import load_table
 
@@ -179,18 +184,18 @@ def mirror(tmp_path, data_dir):
 
 def test_download_is_checked_and_cached(mirror, no_directory, data_dir):
     file = LOADERS["haberman"].file
-    path = raw_files.find_file(file, None, base_url=mirror)
+    path = datasets.find_file(file, None, base_url=mirror)
     assert path.read_bytes() == (data_dir / "haberman.csv").read_bytes()
-    assert path.parent == raw_files.cache_directory()
+    assert path.parent == datasets.cache_directory()
     # The second time the cache serves: the address no longer exists.
-    assert raw_files.find_file(file, None, base_url="http://127.0.0.1:9") == path
+    assert datasets.find_file(file, None, base_url="http://127.0.0.1:9") == path
     assert np.array_equal(load_dataset("haberman").X, load_dataset("haberman", data_dir).X)
 
 
 def test_damaged_download_is_not_kept(mirror, no_directory):
     with pytest.raises(InputError, match=r"bupa.data is not the bupa.csv of the UCI repository: its SHA-256"):
-        raw_files.find_file(LOADERS["bupa"].file, None, base_url=mirror)
-    assert not (raw_files.cache_directory() / "bupa.csv").exists()
+        datasets.find_file(LOADERS["bupa"].file, None, base_url=mirror)
+    assert not (datasets.cache_directory() / "bupa.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["spambase", "haberman"])
@@ -199,7 +204,7 @@ def test_failed_download_says_what_to_do(name, mirror, no_directory):
     with pytest.raises(
         InputError, match=rf"cannot download .*; put {name}.csv into a directory and name that, also as PACB_DATA"
     ):
-        raw_files.find_file(LOADERS[name].file, None, base_url=base_url)
+        datasets.find_file(LOADERS[name].file, None, base_url=base_url)
 
 
 def test_registered_data_sets_are_found(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...experiments.uci import LOADERS
+from ...experiments.datasets import LOADERS
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ..cells import PRINTED, REPRODUCED, Cells, number

@@ -1,7 +1,7 @@
 """The families: each turns a seed and a parameter for hardness into a problem, the same on every processor.
 
 Errors are whole numbers out of ``m`` unless the family says otherwise, and priors whole weights over their sum;
-:mod:`.draws` has the reason. Every family has a ``seed``, ``count``, the number of classifiers, and ``m``. Beside its
+:class:`Draws` has the reason. Every family has a ``seed``, ``count``, the number of classifiers, and ``m``. Beside its
 own parameters it takes as keywords ``prior`` ("uniform", "random", or "skewed": a few weights much larger than most)
 and the bound's own arguments (``distance``, ``divergence``, ``order``, ``delta``).
 """
@@ -16,7 +16,31 @@ import numpy.typing as npt
 
 from pacb_models import BoundProblem, average, support, weights
 
-from .draws import Draws
+
+class Draws:
+    """A stream of random integers that belongs to a seed, the same on every processor.
+
+    An instance with a certified optimum must be the same to the last bit wherever it is generated. Elementary functions
+    (``exp``, ``log``, powers) and sums of floating-point numbers differ in the last digit between processors, as do the
+    samplers built on them. So a draw is an integer, taken from the raw 64-bit stream of a named bit generator, which
+    NumPy keeps the same in all its versions; and what is computed from integers uses nothing but integer arithmetic and
+    single additions, multiplications and divisions, which IEEE 754 rounds correctly everywhere.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(seed)
+
+    def integers(self, count: int, low: int, high: int) -> npt.NDArray[np.int64]:
+        """``count`` integers from ``low`` to ``high``, both included, all (but for a 2⁻⁴⁰ part) equally likely."""
+        raw = np.asarray(self._bits.random_raw(count), dtype=np.uint64)
+        return low + (raw % np.uint64(high - low + 1)).astype(np.int64)
+
+    def prior(self, count: int, factors: int = 1) -> npt.NDArray[np.float64]:
+        """Random prior weights: products of so many integers from 1 to 1000, over their sum."""
+        weights = np.ones(count, dtype=np.int64)
+        for _ in range(factors):
+            weights *= self.integers(count, 1, 1000)
+        return weights / int(weights.sum())
 
 
 def one_good(seed: int, count: int, m: int, good: int, poor: int, spread: int = 0, **bound: Any) -> BoundProblem:

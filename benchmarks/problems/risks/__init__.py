@@ -12,15 +12,11 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from pacb_models.errors import InputError
 from pacb_models.estimators.grids import GRIDS
 from pacb_models.validation import check_choice
 
+from ...experiments.datasets import LOADERS
 from ...experiments.risk_table import RiskTable
-from ...experiments.uci import LOADERS
-
-#: Suffix of the file names of each grid.
-_SUFFIXES = {grid: "" if grid == "paper" else f"-{grid}" for grid in GRIDS}
 
 
 def available() -> list[str]:
@@ -31,10 +27,6 @@ def available() -> list[str]:
 def load_risk_table(name: str, grid: str = "paper") -> RiskTable:
     """The embedded table of a data set: 1990 SVMs for the grid "paper", 160 for "arithmetic-geometric"."""
     check_choice("name", name, tuple(LOADERS))
-    check_choice("grid", grid, tuple(_SUFFIXES))
-    file = files(__name__) / f"{name}{_SUFFIXES[grid]}.csv"
-    try:
-        text = file.read_text()
-    except FileNotFoundError:
-        raise InputError(f"the embedded table {file.name} is missing; install the package again.") from None
-    return RiskTable.from_csv(text, file.name)
+    check_choice("grid", grid, tuple(GRIDS))
+    file = files(__name__) / (f"{name}.csv" if grid == "paper" else f"{name}-{grid}.csv")
+    return RiskTable.from_csv(file.read_text(), file.name)
