@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 import pytest
 import yaml
+from markdown.extensions.toc import slugify
 
 import pacb_models
 
@@ -91,21 +92,16 @@ def test_the_solver_of_the_page_can_be_installed(tmp_path):
     """The files that the page shows are a package: pip installs it, and ``pacb`` finds the solver by its name."""
     package, site = tmp_path / "package", tmp_path / "site"
     package.mkdir()
-    shown = re.findall(
-        r'^```\w+ title="([^"]+)"\n(.*?)^```$', (ROOT / "docs" / "your-solver.md").read_text(), re.M | re.S
-    )
+    text = (ROOT / "docs" / "your-solver.md").read_text()
+    shown = re.findall(r'^```\w+ title="([^"]+)"\n(.*?)^```$', text, re.M | re.S)
     for name in ("conditional.py", "pyproject.toml"):
         (package / name).write_text(next(text for title, text in shown if title == name))
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", site]
     subprocess.run([*pip, package], check=True, capture_output=True)
-    done = subprocess.run(
-        [sys.executable, "-m", "pacb_models", "solve", "-", "--m", "549", "--solver", "conditional", "--json"],
-        input="0.046\n0.042\n0.038\n",
-        env={**os.environ, "PYTHONPATH": str(site)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    solve = "-m pacb_models solve - --m 549 --solver conditional --json".split()
+    variables, risks = {**os.environ, "PYTHONPATH": str(site)}, "0.046\n0.042\n0.038\n"
+    given = {"input": risks, "env": variables, "cwd": tmp_path, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, *solve], **given)
     assert done.returncode == 0 and json.loads(done.stdout)["solver"] == "conditional", done.stderr
 
 
@@ -153,7 +149,9 @@ def test_links_lead_somewhere(page):
         path = {"contributing.md": "../CONTRIBUTING.md", "changelog.md": "../CHANGELOG.md"}.get(path, path)
         target = page.parent / path if path else page
         assert target.exists(), f"{link} leads nowhere"
-        assert not anchor or anchor in anchors(target), f"{link}: the page has no such heading"
+        if anchor:
+            headings = _HEADING.findall(_FENCED.sub("", target.read_text()))
+            assert anchor in {slugify(heading, "-") for heading in headings}, f"{link}: the page has no such heading"
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "$" in page.read_text()], ids=name_of)
@@ -179,24 +177,13 @@ def test_formulas_pass_through_markdown(page):
         assert not re.search(r"[\w$]\$|\$[\w$]", text), f"{where}: a formula touches a word: {text}"
 
 
-def anchors(page: Path) -> set[str]:
-    """The anchors that MkDocs gives the headings of a page."""
-    from markdown.extensions.toc import slugify
-
-    return {slugify(heading, "-") for heading in _HEADING.findall(_FENCED.sub("", page.read_text()))}
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """The site as a fork builds it that has filled in its addresses."""
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
-        cwd=ROOT,
-        env={**os.environ, "SITE_URL": "https://example.org/docs/", "REPO_URL": "https://example.org/code"},
-        capture_output=True,
-        text=True,
-    )
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder]
+    addresses = {"SITE_URL": "https://example.org/docs/", "REPO_URL": "https://example.org/code"}
+    done = subprocess.run(build, cwd=ROOT, env={**os.environ, **addresses}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -240,30 +227,21 @@ def test_the_site_opens_from_files(site, tmp_path):
 
 # --- commands that pages and docstrings show -------------------------------------------------------------------------
 
-SHOWN = [
-    *(path for pattern in ("*.md", "docs/**/*.md") for path in ROOT.glob(pattern)),
-    *(
-        path
-        for folder in ("benchmarks", "examples", "pacb_models", "solvers", "tools")
-        for path in (ROOT / folder).rglob("*.py")
-    ),
-]
+CODE = ("benchmarks", "examples", "pacb_models", "solvers", "tools")
+SHOWN = [*PAGES, *(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))]
 _PROGRAM = re.compile(r"\bpython (?:-m (pacb_models[\w.]*)|([\w/]+/\w+\.py))")
 PROGRAMS = sorted({found for path in SHOWN for found in _PROGRAM.findall(path.read_text(encoding="utf-8"))})
 
 
 @pytest.mark.parametrize(("module", "script"), PROGRAMS, ids="".join)
 def test_a_program_that_is_shown_can_be_started(module, script):
+    assert ("pacb_models.benchmarks.studies.speed.startup", "") in PROGRAMS
     if module:
         assert importlib.util.find_spec(module) is not None
         return
     # By its path a script has no package: it imports nothing relative to one.
     tree = ast.parse((ROOT / script).read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
-
-
-def test_programs_are_found():
-    assert ("pacb_models.benchmarks.studies.speed.startup", "") in PROGRAMS
 
 
 def test_make_starts_measures_what_its_page_shows():

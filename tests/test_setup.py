@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -46,37 +45,27 @@ def declared(setup_cfg):
     return {extra: [Requirement(line) for line in text.split("\n") if line] for extra, text in groups.items()}
 
 
-def requirement_of_conda(line):
-    return Requirement(line.replace("pynumero_libraries", "pynumero-libraries"))
-
-
 def test_environment_yml_and_setup_cfg_list_the_same(declared, setup_cfg):
     dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     *lines, from_pypi = dependencies
     # Conda writes this part into a file for pip, which takes no other option in a line of it.
     assert from_pypi["pip"].count("-e .") == 1
     lines += [line for line in from_pypi["pip"] if line != "-e ."]
-    conda = {canonicalize_name(r.name): str(r.specifier) for r in map(requirement_of_conda, lines)}
+    written = [Requirement(line.replace("pynumero_libraries", "pynumero-libraries")) for line in lines]
+    conda = {canonicalize_name(each.name): str(each.specifier) for each in written}
     assert len(conda) == len(lines), "a name is listed twice"
-    pip = {
-        canonicalize_name(name): str(requirement.specifier)
-        for requirements in declared.values()
-        for requirement in requirements
-        for name in CONDA_NAMES.get(requirement.name, [requirement.name])
-    }
+    every = [requirement for group in declared.values() for requirement in group]
+    pip = {canonicalize_name(name): str(r.specifier) for r in every for name in CONDA_NAMES.get(r.name, [r.name])}
     assert {name: bound for name, bound in conda.items() if name not in ONLY_CONDA} == pip
     assert conda["python"] == setup_cfg["options"]["python_requires"]
 
 
 def test_every_requirement_has_a_lower_bound_and_a_reason(declared, setup_cfg):
-    assert all(
-        [s.operator for s in requirement.specifier] == [">="] for group in declared.values() for requirement in group
-    )
     lines = (ROOT / "setup.cfg").read_text(encoding="utf-8").splitlines()
-    for group in declared.values():
-        for requirement in group:
-            position = next(n for n, line in enumerate(lines) if line.strip() == str(requirement))
-            assert lines[position - 1].lstrip().startswith("#"), f"setup.cfg gives no reason for {requirement}"
+    for requirement in (each for group in declared.values() for each in group):
+        assert [s.operator for s in requirement.specifier] == [">="]
+        position = next(n for n, line in enumerate(lines) if line.strip() == str(requirement))
+        assert lines[position - 1].lstrip().startswith("#"), f"setup.cfg gives no reason for {requirement}"
 
 
 def test_installed_metadata_is_that_of_setup_cfg(declared, setup_cfg):
@@ -91,11 +80,10 @@ def test_installed_metadata_is_that_of_setup_cfg(declared, setup_cfg):
     assert names == {canonicalize_name(r.name) for group in declared.values() for r in group}, "run make setup"
 
 
-def own_entry_points():
-    return [entry for entry in metadata.distribution("pacb-models").entry_points]
+OWN = metadata.distribution("pacb-models").entry_points
 
 
-@pytest.mark.parametrize("entry", own_entry_points(), ids=lambda entry: f"{entry.group}:{entry.name}")
+@pytest.mark.parametrize("entry", OWN, ids=lambda entry: f"{entry.group}:{entry.name}")
 def test_declared_entry_points_can_be_loaded(entry):
     target = entry.load()
     if entry.group == "pacb_models.solvers":
@@ -125,26 +113,18 @@ def names_of(declared, *extras):
     return {canonicalize_name(name) for extra in extras for r in declared[extra] for name in (r.name, *r.extras)}
 
 
-packages_distributions = cache(metadata.packages_distributions)
-
-
-def undeclared_imports(folder, allowed):
-    """What files of a folder import without being allowed to."""
-    distributions = packages_distributions()
-    # The checkers of proofs run alone, too, and then import each other by name.
-    alone = [*(ROOT / "tools").glob("*.py"), *(ROOT / "pacb_models" / "proofs").glob("*.py")]
-    own = {*PACKAGES, "tests", "conftest"} | {path.stem for path in alone}
-    for path in sources(folder):
-        for name in set(imported_names(path)) - own - set(sys.stdlib_module_names):
-            if not allowed & set(map(canonicalize_name, distributions.get(name, [name]))):
-                yield f"{path.relative_to(ROOT)} imports {name}"
-
-
 @pytest.mark.parametrize("folder", [*PACKAGES, "tests", "docs"])
 def test_every_third_party_import_is_declared(declared, folder):
     developers_only = {"dev", "docs"} if folder in ("pacb_models", "solvers") else set()
     allowed = names_of(declared, *(extra for extra in declared if extra not in developers_only))
-    assert not list(undeclared_imports(folder, allowed))
+    distributions = metadata.packages_distributions()
+    # The checkers of proofs run alone, too, and then import each other by name.
+    alone = [*(ROOT / "tools").glob("*.py"), *(ROOT / "pacb_models" / "proofs").glob("*.py")]
+    own = {*PACKAGES, "tests", "conftest", *sys.stdlib_module_names} | {path.stem for path in alone}
+    for path in sources(folder):
+        for name in set(imported_names(path)) - own:
+            found = set(map(canonicalize_name, distributions.get(name, [name])))
+            assert allowed & found, f"{path.relative_to(ROOT)} imports {name}"
 
 
 def imported_modules(path):
@@ -167,13 +147,9 @@ def imported_modules(path):
 def test_imports_point_one_way(folder, forbidden):
     """benchmarks → solvers → pacb_models; the models find solvers through the registry only."""
     wrong = tuple(f"pacb_models.{name}." for name in forbidden)
-    found = [
-        f"{path.relative_to(ROOT)} imports {name}"
-        for path in sources(folder)
-        for name in imported_modules(path)
-        if f"{name}.".startswith(wrong)
-    ]
-    assert not found
+    for path in sources(folder):
+        for name in imported_modules(path):
+            assert not f"{name}.".startswith(wrong), f"{path.relative_to(ROOT)} imports {name}"
 
 
 #: The rooms of the core from the ground up: what a module imports when it is imported stands in its own or below.
@@ -196,7 +172,6 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms.s
 
 
 def test_nothing_in_the_core_imports_upward():
-    found = []
     for path in sources("pacb_models"):
         module = path.relative_to(ROOT / "pacb_models").with_suffix("")
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -205,9 +180,7 @@ def test_nothing_in_the_core_imports_upward():
             names = [node.module] if node.module else [alias.name for alias in node.names]
             above = module.parents[node.level - 1]
             for room in {(above / name.replace(".", "/")).parts[0] for name in names} - {"__version__"}:
-                if FLOOR[room] > FLOOR[module.parts[0]]:
-                    found.append(f"{module} imports {room}")
-    assert not found
+                assert FLOOR[room] <= FLOOR[module.parts[0]], f"{module} imports {room}"
 
 
 def test_no_public_name_brings_solvers_or_benchmarks():
@@ -237,21 +210,13 @@ for name in sys.argv[1:]:
 
 def test_modules_can_be_imported_on_other_systems():
     """Windows has no fcntl and no resource; what needs Linux says so when it is used."""
-    modules = [
-        ".".join(in_namespace(path.relative_to(ROOT)).with_suffix("").parts).removesuffix(".__init__")
-        for path in sources(*PACKAGES)
-        if not any(path.relative_to(ROOT).is_relative_to(folder) for folder in CHECKOUT_ONLY)
-        and path.name != "__main__.py"
-    ]
     # joblib and what builds on it import such modules themselves where they are there.
-    ours = [name for name in modules if name.startswith(("pacb_models.benchmarks", "pacb_models.solvers"))]
-    ours += [
-        "pacb_models",
-        "pacb_models.commands.program",
-        "pacb_models.solving.registry",
-        "pacb_models.certificates",
-        "pacb_models.benchmarks.commands.doctor",
-    ]
+    core = ("", ".commands.program", ".solving.registry", ".certificates", ".benchmarks.commands.doctor")
+    ours = [f"pacb_models{name}" for name in core]
+    for path in sources("solvers", "benchmarks"):
+        relative = path.relative_to(ROOT)
+        if not any(map(relative.is_relative_to, CHECKOUT_ONLY)) and path.name != "__main__.py":
+            ours.append(".".join(in_namespace(relative).with_suffix("").parts).removesuffix(".__init__"))
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, *ours], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -271,22 +236,14 @@ def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
     if tracked.returncode:
         pytest.skip("not a git checkout")
     packages = setup_cfg["options"]["packages"].split()
-    patterns = [
-        f"{package.replace('.', '/')}/{pattern}"
-        for package, text in setup_cfg["options.package_data"].items()
-        for pattern in text.split()
-    ]
-    missing = []
+    data = setup_cfg["options.package_data"].items()
+    patterns = [f"{name.replace('.', '/')}/{pattern}" for name, text in data for pattern in text.split()]
     for path in map(Path, tracked.stdout.split()):
-        if any(path.is_relative_to(folder) for folder in CHECKOUT_ONLY):
-            continue
         if path.suffix == ".py":
-            is_packaged = ".".join(in_namespace(path).parent.parts) in packages
+            packaged = ".".join(in_namespace(path).parent.parts) in packages
         else:
-            is_packaged = any(in_namespace(path).match(pattern) for pattern in patterns)
-        if not is_packaged and path.suffix != ".md":
-            missing.append(str(path))
-    assert not missing
+            packaged = path.suffix == ".md" or any(map(in_namespace(path).match, patterns))
+        assert packaged or any(map(path.is_relative_to, CHECKOUT_ONLY)), path
 
 
 def test_every_embedded_table_has_its_source():
@@ -294,11 +251,6 @@ def test_every_embedded_table_has_its_source():
     page = (ROOT / "benchmarks" / "problems" / "risks" / "SOURCES.md").read_text(encoding="utf-8")
     tables = {path.name.removesuffix("-arithmetic-geometric.csv") for path in (ROOT / "benchmarks").rglob("*.csv")}
     assert not [name for name in tables if not re.search(rf"[`/]{re.escape(name.removesuffix('.csv'))}(\.csv)?`", page)]
-
-
-def test_test_folders_are_no_packages():
-    """Tests are found by path; as packages they would need names of their own."""
-    assert not list((ROOT / "tests").rglob("__init__.py"))
 
 
 def run(*command, **environment):
