@@ -34,13 +34,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-_LANGUAGES = ("python", "console", "sh", "text")
 
 _SUITES = "quick|hard|field|certify-optimum|paper|scaling"
 #: Commands that take minutes to hours.
@@ -85,7 +85,7 @@ def blocks_of(page: str) -> list[Block]:
     for match, following in zip(found, [*found[1:], None], strict=True):
         adjacent = following is not None and not page[match.end() : following.start()].strip()
         output = following[3] if adjacent and following[1] == "text" and not following[2] else None
-        blocks.append(Block(match[1], match[2], match[3], page.count("\n", 0, match.start()) + 1, output))
+        blocks.append(Block(*match.groups(), page.count("\n", 0, match.start()) + 1, output))
     return blocks
 
 
@@ -131,28 +131,21 @@ def run_console(block: Block) -> None:
 
 def run_command(command: str) -> str:
     """What a command prints on both streams; run in this process, which saves the imports, where that is the same."""
-    if _PLAIN.fullmatch(command):
-        return run_pacb(shlex.split(command)[1:])
-    if re.fullmatch(r'python -c "[^"$`\\]*"', command):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            exec(shlex.split(command)[2], {"__name__": "__main__"})
-        return printed.getvalue()
-    if script := re.fullmatch(r"python (examples/[\w/]+\.py)", command):
-        # As in a checkout, whose scripts a page names from its root.
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            runpy.run_path(str(ROOT / script[1]), run_name="__main__")
-        return printed.getvalue()
-    return run_shell(command, options="-o")
-
-
-def run_pacb(arguments: list[str]) -> str:
-    from pacb_models.commands.program import main
-
-    printed = io.StringIO()
+    script = re.fullmatch(r"python (examples/[\w/]+\.py)", command)
+    code = re.fullmatch(r'python -c "[^"$`\\]*"', command)
+    if not (script or code or _PLAIN.fullmatch(command)):
+        return run_shell(command, options="-o")
+    status, printed = 0, io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        status = main(arguments)
+        if script:
+            # As in a checkout, whose scripts a page names from its root.
+            runpy.run_path(str(ROOT / script[1]), run_name="__main__")
+        elif code:
+            exec(shlex.split(command)[2], {"__name__": "__main__"})
+        else:
+            from pacb_models.commands.program import main
+
+            status = main(shlex.split(command)[1:])
     if status != 0:
         raise Wrong(f"exit status {status}:\n{printed.getvalue()}")
     return printed.getvalue()
@@ -160,14 +153,9 @@ def run_pacb(arguments: list[str]) -> str:
 
 def run_shell(script: str, options: str = "-eo") -> str:
     """What a script prints; by default it ends with the first command that fails, as ours must not."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", options, "pipefail", "-c", script],
-        env={**os.environ, "PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    variables = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(["bash", options, "pipefail", "-c", script], env=variables, **pipes)
     if done.returncode != 0:
         raise Wrong(f"exit status {done.returncode}:\n{done.stdout}")
     return done.stdout
@@ -238,6 +226,12 @@ def run_page(page: Path, directory: Path) -> None:
     os.environ.update(PYTHONPATH=str(directory), MPLBACKEND="Agg", COLUMNS="120")
     namespace: dict = {"__name__": "page"}
     without: list[str] = []
+    actions = {
+        "python": lambda block: run_python(block, namespace, page.name),
+        "console": run_console,
+        "sh": run_commands,
+        "text": lambda block: None,
+    }
     for block in blocks:
         if block.title:
             continue
@@ -245,17 +239,10 @@ def run_page(page: Path, directory: Path) -> None:
             without.append(str(block.line))
             continue
         try:
-            if block.language not in _LANGUAGES:
+            if block.language not in actions:
                 raise Wrong(f"a block of the language {block.language!r} is not run by anything")
-            if block.language == "python":
-                run_python(block, namespace, page.name)
-            elif block.language == "console":
-                run_console(block)
-            elif block.language == "sh":
-                run_commands(block)
+            actions[block.language](block)
         except Exception as reason:
-            import traceback
-
             details = str(reason) if isinstance(reason, Wrong) else traceback.format_exc()
             sys.exit(f"{page}, line {block.line}: {details}")
     if without:

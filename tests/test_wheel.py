@@ -14,6 +14,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+from readme_renderer.markdown import render
+
+import pacb_models
 
 # The first test builds distributions and installs one into an empty environment.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
@@ -26,9 +30,7 @@ NOT_SOURCE = shutil.ignore_patterns(
 
 def run(*command, cwd, **environment):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, timeout=300
-    )
+    done = subprocess.run(command, cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -81,27 +83,20 @@ def test_the_wheel_holds_the_packages_and_nothing_else(dist):
 
 def test_packages_come_from_the_wheel(installed):
     code = "import pacb_models as pm, pacb_models.benchmarks as b, pacb_models.solvers as s; "
-    code += "print(*pm.__path__, *b.__path__, *s.__path__)"
+    code += "print(*pm.__path__, *b.__path__, *s.__path__)\n"
+    code += "from importlib.util import find_spec; print(find_spec('solvers'), find_spec('benchmarks'))"
     home = installed.parent.parent
-    printed = run(installed, "-c", code, cwd=home.parent)
-    assert all(Path(path).is_relative_to(home) for path in printed.split())
-
-
-@pytest.mark.parametrize("name", ["solvers", "benchmarks"])
-def test_nothing_is_installed_beside_other_packages(installed, name):
-    code = f"import importlib.util; print(importlib.util.find_spec({name!r}))"
-    assert run(installed, "-c", code, cwd=installed.parents[2]) == "None\n"
+    *places, beside = run(installed, "-c", code, cwd=home.parent).splitlines()
+    assert all(Path(path).is_relative_to(home) for path in " ".join(places).split())
+    assert beside == "None None", "nothing is installed beside other packages"
 
 
 def test_solve(installed):
     folder = installed.parents[2]
     (folder / "risks.csv").write_text("name,risk\na,0.05\nb,0.1\nc,0.2\n")
-    pacb = installed.parent / "pacb"
-    solution = json.loads(run(pacb, "solve", "risks.csv", "--m", "300", "--json", cwd=folder))
+    solve = (installed.parent / "pacb", "solve", "risks.csv", "--m", "300", "--json")
+    solution, fixed_point = (json.loads(run(*solve, *more, cwd=folder)) for more in ((), ("--solver", "fixed-point")))
     assert (solution["status"], solution["solver"], solution["is_global"]) == ("optimal", "frontier", True)
-    fixed_point = json.loads(
-        run(pacb, "solve", "risks.csv", "--m", "300", "--solver", "fixed-point", "--json", cwd=folder)
-    )
     assert fixed_point["bound"] == pytest.approx(solution["bound"], abs=1e-12)
 
 
@@ -135,21 +130,15 @@ def test_examples(installed):
 
 
 def test_one_version_everywhere(dist):
-    import yaml
-
-    import pacb_models
-
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    version = pacb_models.__version__
     [wheel] = dist.glob("*.whl")
-    assert wheel.name.startswith(f"pacb_models-{pacb_models.__version__}-")
-    assert citation["version"] == pacb_models.__version__
-    assert re.search(rf"^## {re.escape(pacb_models.__version__)} — ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert wheel.name.startswith(f"pacb_models-{version}-")
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    assert f"\n## {version} — " in (ROOT / "CHANGELOG.md").read_text()
 
 
 def test_the_page_on_the_package_index(dist):
     """What the index would make of it: complete, without a link or a picture that leads nowhere."""
-    from readme_renderer.markdown import render
-
     run(sys.executable, "-m", "twine", "check", "--strict", *dist.glob("*.whl"), *dist.glob("*.tar.gz"), cwd=dist)
     [wheel] = dist.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
