@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from pyarrow.parquet import write_table
 
 from pacb_models.benchmarks.experiments import datasets
 from pacb_models.benchmarks.experiments.datasets import (
@@ -57,11 +58,8 @@ def test_counts(name, data_dir):
     assert (LOADERS[name].features, LOADERS[name].class_counts) == (features, dataset.class_counts)
 
 
-def test_the_nine_are_all_there():
+def test_the_nine_are_found_in_the_directory_of_the_environment(data_dir, monkeypatch):
     assert list(EXPECTED) == available_datasets()[:10]
-
-
-def test_environment_variable_names_the_directory(data_dir, monkeypatch):
     monkeypatch.setenv("PACB_DATA", str(data_dir))
     assert load_dataset("haberman").source == str(data_dir / "haberman.csv")
 
@@ -201,9 +199,8 @@ def test_damaged_download_is_not_kept(mirror, no_directory):
 @pytest.mark.parametrize("name", ["spambase", "haberman"])
 def test_failed_download_says_what_to_do(name, mirror, no_directory):
     base_url = mirror if name == "spambase" else "http://127.0.0.1:9"
-    with pytest.raises(
-        InputError, match=rf"cannot download .*; put {name}.csv into a directory and name that, also as PACB_DATA"
-    ):
+    advice = rf"cannot download .*; put {name}.csv into a directory and name that, also as PACB_DATA"
+    with pytest.raises(InputError, match=advice):
         datasets.find_file(LOADERS[name].file, None, base_url=base_url)
 
 
@@ -243,43 +240,29 @@ def table(tmp_path):
     return write
 
 
-def check_features(dataset):
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_numeric_categorical_and_boolean_columns(table, suffix):
+    path = table(TABLE)
+    frame = pd.read_csv(path).astype({"colour": "category"})
+    frame.to_parquet(path.with_suffix(".parquet"))
+    dataset = load_table(path.with_suffix(suffix), "class")
     assert dataset.feature_names == ("size", "colour=blue", "colour=green", "colour=red", "old")
     assert dataset.X.tolist() == [[1.5, 0, 0, 1, 1], [2, 1, 0, 0, 0], [3, 0, 0, 1, 1], [-1, 0, 1, 0, 0]]
     assert dataset.class_names == ("no", "yes") and dataset.y.tolist() == [1, 0, 0, 1]
-
-
-def test_numeric_categorical_and_boolean_columns(table):
-    dataset = load_table(table(TABLE), "class")
-    check_features(dataset)
     assert dataset.name == "table" and dataset.class_counts == (2, 2)
-
-
-def test_parquet(table, tmp_path):
-    frame = pd.read_csv(table(TABLE))
-    frame["colour"] = frame["colour"].astype("category")
-    frame.to_parquet(tmp_path / "table.parquet")
-    check_features(load_table(tmp_path / "table.parquet", "class"))
-
-
-def test_ignored_columns(table):
-    dataset = load_table(table(TABLE), "class", ignore=["colour", "old"])
-    assert dataset.feature_names == ("size",)
+    assert load_table(path, "class", ignore=["colour", "old"]).feature_names == ("size",)
 
 
 def test_missing_values_are_counted_or_dropped(table):
     path = table("a,b,class\n1,x,0\n,y,1\n?,x,1\n3,,0\n4,y,1\n5,x,\n2,x,1\n7,y,0\n")
-    with pytest.raises(
-        InputError, match=r"missing values in 4 of 8 rows \(by column: a 2, b 1, class 1\); missing='drop'"
-    ):
+    counted = r"missing values in 4 of 8 rows \(by column: a 2, b 1, class 1\); missing='drop'"
+    with pytest.raises(InputError, match=counted):
         load_table(path, "class")
     dataset = load_table(path, "class", missing="drop")
     assert dataset.X[:, 0].tolist() == [1, 4, 2, 7] and dataset.y.tolist() == [0, 1, 1, 0]
 
 
 def test_a_wdbc_of_ones_own_gives_the_same_features(data_dir, tmp_path):
-    from pacb_models.benchmarks.experiments.datasets import load_dataset
-
     columns = ["id", "diagnosis"] + [f"x{i}" for i in range(30)]
     (tmp_path / "own.csv").write_text(",".join(columns) + "\n" + (data_dir / "wdbc.csv").read_text())
     own, ours = load_table(tmp_path / "own.csv", "diagnosis", ignore=["id"]), load_dataset("wdbc", data_dir)
@@ -309,34 +292,31 @@ def test_bad_tables_get_a_sentence(table, text, target, sentence):
         load_table(table(text), target)
 
 
-def test_bad_files_get_a_sentence(table, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "text", "options", "sentence"),
+    [
+        ("table.txt", TABLE, {}, r"suffix of the table is '.txt'; it must be one of '.csv', '.parquet'"),
+        ("table.parquet", "no parquet", {}, "cannot read"),
+        ("table.csv", TABLE, {"ignore": ["id"]}, "ignore is 'id'"),
+        ("table.csv", TABLE, {"missing": "impute"}, "missing is 'impute'"),
+        ("table.csv", "a,class\n,0\n2,\n", {"missing": "drop"}, "no row without missing values"),
+    ],
+)
+def test_bad_files_get_a_sentence(table, tmp_path, name, text, options, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load_table(table(text, name), "class", **options)
     with pytest.raises(InputError, match=r"cannot read the table .*none.csv': No such file"):
         load_table(tmp_path / "none.csv", "class")
-    with pytest.raises(InputError, match=r"suffix of the table is '.txt'; it must be one of '.csv', '.parquet'"):
-        load_table(table(TABLE, "table.txt"), "class")
-    with pytest.raises(InputError, match="cannot read"):
-        load_table(table("no parquet", "table.parquet"), "class")
-    with pytest.raises(InputError, match="ignore is 'id'"):
-        load_table(table(TABLE), "class", ignore=["id"])
-    with pytest.raises(InputError, match="missing is 'impute'"):
-        load_table(table(TABLE), "class", missing="impute")
-    with pytest.raises(InputError, match="no row without missing values"):
-        load_table(table("a,class\n,0\n2,\n"), "class", missing="drop")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_columns_of_one_name_are_refused(tmp_path, suffix):
     """pandas renames the second one in a CSV, and the target would be among the features."""
-    path = tmp_path / f"twins{suffix}"
-    if suffix == ".csv":
-        path.write_text("x,class,class\n1,a,a\n2,b,b\n")
-    else:
-        import pyarrow.parquet
-
-        columns = [pa.array([1, 2]), pa.array(["a", "b"]), pa.array(["a", "b"])]
-        pyarrow.parquet.write_table(pa.Table.from_arrays(columns, names=["x", "class", "class"]), path)
+    (tmp_path / "twins.csv").write_text("x,class,class\n1,a,a\n2,b,b\n")
+    columns = [pa.array([1, 2]), pa.array(["a", "b"]), pa.array(["a", "b"])]
+    write_table(pa.Table.from_arrays(columns, names=["x", "class", "class"]), tmp_path / "twins.parquet")
     with pytest.raises(InputError, match="class"):
-        load_table(path, "class")
+        load_table(tmp_path / f"twins{suffix}", "class")
 
 
 @pytest.mark.parametrize("cell", [[1, 2], {"a": 1}])

@@ -186,10 +186,8 @@ def test_a_saved_model_predicts_the_raw_table_in_another_process(options, tmp_pa
         frame.loc[::7, "price"] = np.nan
         frame.loc[::11, "colour"] = None
     frame.to_csv(path, index=False, na_rep="?")
-    assert (
-        "model.predict(table[model.feature_names_in_])"
-        in pacb(f"fit {path} --target buys --model {saved}", *options).out
-    )
+    printed = pacb(f"fit {path} --target buys --model {saved}", *options).out
+    assert "model.predict(table[model.feature_names_in_])" in printed
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, saved, path], capture_output=True, text=True, check=True)
     said, new = (line.split() for line in done.stdout.splitlines())
     assert np.mean(np.array(said) == frame["buys"]) > 0.75 and len(said) == len(frame) and new[0] in ("yes", "no")
@@ -227,22 +225,21 @@ def test_more_dropped_than_kept_stands_in_the_first_box(tmp_path, pacb):
         assert (f"{lost + 1} of 300 rows were dropped" in box) is first
 
 
+NUMBERS = st.one_of(st.none(), st.integers(-5, 5))
+
+
 @given(
-    st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), st.one_of(st.none(), st.integers(-5, 5))), min_size=2),
-    st.lists(st.tuples(st.sampled_from(["a", "d", None]), st.one_of(st.none(), st.integers(-5, 5))), min_size=1),
+    st.lists(st.tuples(st.sampled_from(["a", "b", "c", None]), NUMBERS), min_size=2),
+    st.lists(st.tuples(st.sampled_from(["a", "d", None]), NUMBERS), min_size=1),
 )
 def test_the_coding_by_hand(training, new):
     frames = [pd.DataFrame({"text": [t for t, _ in rows], "x": [x for _, x in rows]}) for rows in (training, new)]
     coding = TableCoding(["text"], impute=True).fit(frames[0])
     values = sorted({t or "is missing" for t, _ in training})
     known = [x for _, x in training if x is not None]
-    flag = len(known) < len(training)
-    expected = [
-        [float((t or "is missing") == value) for value in values]
-        + [float(x if x is not None else np.median(known or [0]))]
-        + [float(x is None)] * flag
-        for t, x in new
-    ]
+    median, flag = np.median(known or [0]), len(known) < len(training)
+    coded = [[(t or "is missing") == value for value in values] + [median if x is None else x] for t, x in new]
+    expected = [row + [x is None] * flag for row, (_, x) in zip(coded, new)]
     assert coding.transform(frames[1]).tolist() == expected
     # Read by pandas alone: it does not know this mark, and keeps the space after a comma.
     marked = frames[1].astype(object).where(frames[1].notna(), "?").assign(text=lambda f: " " + f["text"])

@@ -81,15 +81,17 @@ def test_all_means_every_data_set(data_dir, tmp_path):
     assert RiskTable.read(tmp_path / "spambase.csv").m == 1840
 
 
-def test_own_file(tmp_path):
-    own, small = tmp_path / "own.csv", small_dataset()
+def test_own_file_whose_name_has_a_line_break(tmp_path):
+    own, small = tmp_path / "two\nlines.csv", small_dataset()
     rows = "".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(small.X.tolist(), small.y.tolist()))
     own.write_text(f"smoothness,symmetry,dimension,benign\n{rows}")
-    out = tmp_path / "risks.csv"
-    assert train(own, "--target", "benign", "--count", 6, "--out", out) == 0
-    table, ours = RiskTable.read(out), train_risks(small, count=6)
+    words = (own, "--target", "benign", "--count", 6, "--out", tmp_path / "risks.csv")
+    assert train(*words) == 0
+    table, ours = RiskTable.read(words[-1]), train_risks(small, count=6)
     assert table.validation_errors.tolist() == ours.validation_errors.tolist()
-    assert table.name == "own" and "--target benign" in table.command
+    # The header keeps its lines.
+    assert table.name == r"two\nlines" and len(table) == 6 and "--target benign" in table.command
+    assert train(*words, "--resume") == 0
 
 
 @pytest.mark.outside
@@ -116,10 +118,7 @@ def test_killed_runs_go_on(tmp_path):
         (("bupa", "haberman"), "several data sets need --out DIR"),
         (("wdbc", "--count", "0"), "count is 0"),
         (("wdbc", "--seed", "-3"), "seed is -3"),
-        *(
-            (("wdbc", option, "x"), f"{option} is 'x'; it must be one of")
-            for option in ("--grid", "--protocol", "--missing")
-        ),
+        *((("wdbc", o, "x"), f"{o} is 'x'; it must be one of") for o in ("--grid", "--protocol", "--missing")),
         (("wdbc", "--jobs", "0"), "--jobs is 0; it must be a positive number, or -1 for one per core"),
         (("wdbc", "--jobs", "-7"), "--jobs is -7; it must be"),
         (("wdbc", "--target", "survival"), "--target is for tables in files, and none is given"),
@@ -146,16 +145,6 @@ def test_tables_overwrite_neither_each_other_nor_the_data(tmp_path):
             train(tmp_path / "a" / "x.csv", *options, out)
     assert (tmp_path / "a" / "x.csv").read_text() == text
     assert not (tmp_path / "out").exists()
-
-
-def test_a_name_with_a_line_break_keeps_the_header_in_lines(tmp_path):
-    own = tmp_path / "two\nlines.csv"
-    own.write_text("x,label\n" + "".join(f"{k},{k % 2}\n" for k in range(40)))
-    out = tmp_path / "risks.csv"
-    assert train(own, "--target", "label", "--count", 2, "--out", out) == 0
-    table = RiskTable.read(out)
-    assert table.name == r"two\nlines" and len(table) == 2
-    assert train(own, "--target", "label", "--count", 2, "--out", out, "--resume") == 0
 
 
 @pytest.fixture
@@ -199,9 +188,7 @@ def test_what_an_interrupted_run_has_done_is_not_discarded(own, tmp_path):
 def test_a_foreign_table_is_not_overwritten(own, tmp_path):
     out, words = tmp_path / "risks.csv", own[1]
     out.write_text("name,price\ntea,3\n")
-    with pytest.raises(
-        InputError, match=r"--out is '.*risks\.csv', which is there already. .* its header lacks name, grid"
-    ):
+    with pytest.raises(InputError, match=r"--out is '.*risks\.csv', which is there already. .* its header lacks name"):
         train(*words)
     assert out.read_text() == "name,price\ntea,3\n"
     assert train(*words[:-1], "/dev/null") == 0 and not os.path.exists("/dev/null.partial")
@@ -226,7 +213,5 @@ def test_a_second_run_into_the_same_file_is_refused(own, tmp_path, capsys):
 def test_features_beyond_reach_are_named(own):
     data, words = own
     data.write_text(data.read_text() + "1e308,0\n")
-    with pytest.raises(
-        InputError, match=r"column 'x' of .*own\.csv holds 1e\+308 in row 61; a feature must be a number"
-    ):
+    with pytest.raises(InputError, match=r"column 'x' of .*own\.csv holds 1e\+308 in row 61; a feature must be"):
         train(*words)

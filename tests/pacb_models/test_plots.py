@@ -94,17 +94,14 @@ def test_points_of_the_path_that_are_no_minima():
     def place(bound, risk):
         return place_of(path.minima, path.curve, bound, risk)
 
-    for posterior, words in ((problem.prior, "the prior"), ([0.5, 0.0, 0.0, 0.5], "all weight on the smallest risk")):
-        assert place(problem.bound(posterior), problem.empirical_risk(posterior)) == words
+    for q, words in ((problem.prior, "the prior"), ([0.5, 0.0, 0.0, 0.5], "all weight on the smallest risk")):
+        assert place(problem.bound(q), problem.empirical_risk(q)) == words
     assert place(optimum.bound + 5e-7, optimum.empirical_risk) == "next to the minimum"
     assert place(optimum.bound + 5e-7, np.nan) == "next to the minimum"
     # The same bound at another risk is another point.
     assert place(optimum.bound, optimum.empirical_risk + 0.2) == "no minimum"
-
-
-def test_one_risk_is_one_point():
-    display = PathDisplay.from_problem(pm.BoundProblem([0.2, 0.2, 0.2], m=40)).plot()
-    assert len(display.curve.risk) == 1 and display.title() == "The bound has one minimum"
+    one_risk = PathDisplay.from_problem(pm.BoundProblem([0.2, 0.2, 0.2], m=40)).plot()
+    assert len(one_risk.curve.risk) == 1 and one_risk.title() == "The bound has one minimum"
 
 
 @pytest.mark.parametrize("cumulative", [False, True])
@@ -180,9 +177,8 @@ import sys
 sys.modules["matplotlib"] = None
 import pacb_models as pm
 from pacb_models.commands.program import main
-from pacb_models.plots import CertificateDisplay
 try:
-    CertificateDisplay.from_certificate(pm.certify([3], 10)).plot()
+    pm.certify([3], 10).plot()
 except pm.InputError as reason:
     print(reason)
 open("counts.csv", "w").write("errors\\n3\\n")
@@ -245,11 +241,11 @@ def test_axes_of_the_caller_are_used_and_nothing_global_changes():
 @pytest.mark.parametrize(("ending", "head"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_files(tmp_path, ending, head):
     path = tmp_path / f"picture.{ending}"
-    PathDisplay.from_problem(TWO_MINIMA).save(path)
-    first = path.read_bytes()
-    assert first.startswith(head)
-    PathDisplay.from_problem(TWO_MINIMA).save(path)
-    assert path.read_bytes() == first
+    written = []
+    for _ in range(2):
+        PathDisplay.from_problem(TWO_MINIMA).save(path)
+        written.append(path.read_bytes())
+    assert written[0].startswith(head) and written[0] == written[1]
 
 
 def test_the_command_line_draws(tmp_path, monkeypatch, pacb, refused):
