@@ -114,7 +114,7 @@ class Search:
 
     def _close(self) -> None:
         """Find minima and cut open intervals until none is open, or nothing is left to cut."""
-        for _ in range(self.effort.rounds):
+        for left in range(self.effort.rounds, -1, -1):
             # Lines around one minimum may show another.
             while self._find_minima():
                 pass
@@ -122,7 +122,7 @@ class Search:
             x, size, self.visible = vertices(self.points[3], self.points[4], *ends)
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
             cuts = self._cuts(open_, self.points[0, self.visible]) if open_.any() else np.zeros(0)
-            if not cuts.size or self.frontier.spent(self.evaluations, self.effort.most):
+            if not (left and cuts.size) or self.frontier.spent(self.evaluations, self.effort.most):
                 return
             self.add(cuts)
 

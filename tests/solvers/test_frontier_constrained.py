@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
+from pacb_models.benchmarks.problems.families import instance
 from pacb_models.constraints import Posteriors
 from pacb_models.constraints.tilting import PASSES
 from pacb_models.proofs import Leaf, Proof
@@ -270,3 +271,8 @@ def test_a_search_ends_when_its_passes_are_spent_and_says_what_is_left():
     (few, _), (many, _) = found.values()
     assert few.frontier.tilting.passes < many.frontier.tilting.passes
     assert few.minima[0].bound >= many.minima[0].bound
+
+
+def test_a_search_that_ends_with_open_intervals_hands_over_the_lines_of_the_last_polygon():
+    """Lines drawn after it moved the places of those that were handed over, and branches stayed open."""
+    assert pm.solve(instance("sparse-09-H60-renyi3-kl").build()).is_global
