@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -22,48 +21,46 @@ from pacb_models.commands.arguments import (
 from pacb_models.commands.program import DONE, FAILED, add_command, kept_in, refuse_ignored
 from pacb_models.errors import InputError
 
-from ..progress import Show, progress_shown
+from ..progress import progress_shown
 
 # The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
     from ..harness.measurement import Measurement
-    from ..harness.runner import OnRow
     from ..harness.suites import Suite
+
+
+_DESCRIPTION = (
+    "Run every solver on a suite of problems, each in a process that is ended at its time limit, and write\n"
+    "results (results.jsonl, .csv, .parquet) and a report (report.html). The suites are listed below.\n\n"
+    "  pacb bench                               the quick suite, a few minutes\n"
+    "  pacb bench --suite paper --jobs 2 --out results/paper\n"
+    "  pacb bench --out results/paper --suite paper --resume\n"
+    "  pacb bench --risks mine.csv --m 500      your own risk file\n"
+    "  pacb bench --risks mine.csv --m 500 --at-most latency=25 --support-at-most 5\n"
+    "  pacb bench --risks models/one-good-01.json   a problem that 'pacb export' wrote\n"
+    "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt,ccp   your own solver\n"
+    "  pacb bench --solvers ipopt,ccp --option starts=5         an option of solvers\n"
+    "  pacb bench --solvers nl:ipopt,frontier   any program that reads .nl files, as AMPL's solvers do\n"
+    "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
+    "  pacb bench --report results/paper        the report on an unfinished run\n"
+    "  pacb bench --suite field --out results/field --page docs/field.md\n"
+    "  pacb bench --compare results/old results/new\n"
+    "  pacb bench --merge results/here results/there --out results/both"
+)
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command ``bench``."""
-    parser = add_command(
-        subparsers,
-        "bench",
-        run,
-        "compare the solvers on a suite of problems",
-        "Run every solver on a suite of problems, each in a process that is ended at its time limit, and write\n"
-        "results (results.jsonl, .csv, .parquet) and a report (report.html). The suites are listed below.\n\n"
-        "  pacb bench                               the quick suite, a few minutes\n"
-        "  pacb bench --suite paper --jobs 2 --out results/paper\n"
-        "  pacb bench --out results/paper --suite paper --resume\n"
-        "  pacb bench --risks mine.csv --m 500      your own risk file\n"
-        "  pacb bench --risks mine.csv --m 500 --at-most latency=25 --support-at-most 5\n"
-        "  pacb bench --risks models/one-good-01.json   a problem that 'pacb export' wrote\n"
-        "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt,ccp   your own solver\n"
-        "  pacb bench --solvers ipopt,ccp --option starts=5         an option of solvers\n"
-        "  pacb bench --solvers nl:ipopt,frontier   any program that reads .nl files, as AMPL's solvers do\n"
-        "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
-        "  pacb bench --report results/paper        the report on an unfinished run\n"
-        "  pacb bench --suite field --out results/field --page docs/field.md\n"
-        "  pacb bench --compare results/old results/new\n"
-        "  pacb bench --merge results/here results/there --out results/both",
-    )
-    # In the place of the method: argparse asks for the help when it is wanted, and not before.
-    vars(parser)["format_help"] = partial(_with_suites, parser.format_help)
-    _add_options(parser)
-    add_constraint_arguments(parser)
-    return parser
+    parser = add_command(subparsers, "bench", run, "compare the solvers on a suite of problems", _DESCRIPTION)
+    add, plain = parser.add_argument, parser.format_help
 
+    def with_suites() -> str:
+        from ..harness.suites import suite_lines
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+        return "\n".join([plain(), "suites:", *(f"  {name:<16} {line}" for name, line in suite_lines().items()), ""])
+
+    # In the place of the method: suites are imported when the help is wanted, and not before.
+    vars(parser)["format_help"] = with_suites
     add("--suite", default="quick", help="one of those listed below")
     text = "risk files (with --m), or problems as JSON that 'pacb export' wrote, instead of a suite"
     add("--risks", nargs="+", metavar="FILE", help=text)
@@ -78,7 +75,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--option", action="append", default=[], metavar="NAME=VALUE", help=text)
     add("--problems", metavar="TEXT", help="only problems whose name contains this")
     add("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
-    add("--memory-limit", metavar="SIZE", help=_MEMORY_HELP)
+    text = "per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs (with "
+    add("--memory-limit", metavar="SIZE", help=f"{text}--dask give it, if workers have less)")
     add("--starts", type=int, metavar="N", help="start every local method from the same N random posteriors")
     add("--seed", type=int, metavar="S", help="of those posteriors (0 by default)")
     add("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
@@ -93,13 +91,9 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--files", action="store_true", help="also write figures (SVG, PDF) and tables (Markdown, LaTeX) as files")
     add("--merge", nargs="+", metavar="DIR", help="put the results of several directories into the new one --out")
     add("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
+    add_constraint_arguments(parser)
+    return parser
 
-
-#: Help that takes two lines.
-_MEMORY_HELP = (
-    "per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs (with --dask "
-    "give it, if workers have less)"
-)
 
 #: What describes a user's risk files.
 _BOUND = ("delta", "divergence", "order", "constant")
@@ -107,14 +101,6 @@ _OF_RISKS = ("m", "distance", *_BOUND, *CONSTRAINTS)
 
 #: What shows results without measuring any, and the options that each of them takes.
 _MODES = {"compare": (), "merge": ("out", "page", "files", "no_report"), "report": ("page", "files")}
-
-
-def _with_suites(plain: Callable[[], str]) -> str:
-    """The help, and a line on each suite; those are imported when they are asked for."""
-    from ..harness.suites import suite_lines
-
-    lines = [f"  {name:<16} {line}" for name, line in suite_lines().items()]
-    return "\n".join([plain(), "suites:", *lines, ""])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -148,25 +134,31 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
+    from .. import verdict
     from ..harness.runner import run_suite
 
     chosen = _suite(options)
     memory_limit = _memory_limit(options.memory_limit)
-    directory = _directory(options, chosen)
+    if options.resume and not options.out:
+        raise InputError("--resume needs --out, the directory to go on in.")
+    directory = Path(options.out or f"results/{chosen.name}-{datetime.now():%Y%m%d-%H%M%S}")
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
     with kept_in(directory if options.out else f"--out {directory}"), progress_shown() as show:
+        failures = 0
+
+        def tell(row: Measurement, done: int, total: int) -> None:
+            nonlocal failures
+            failures += not verdict.success(row)
+            show("cells", done, total, f"{failures} failed")
+
         run_suite(
             chosen,
             directory,
-            jobs=options.jobs,
-            dask=options.dask,
-            resume=options.resume,
-            retry_failed=options.retry_failed,
-            time_limit=options.time_limit,
             memory_limit=memory_limit,
             repeats=options.repeat,
-            progress=_counting(show),
+            progress=tell,
             tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
+            **{name: getattr(options, name) for name in ("jobs", "dask", "resume", "retry_failed", "time_limit")},
         )
     return _summarise(directory, options)
 
@@ -228,25 +220,3 @@ def _suite(options: argparse.Namespace) -> Suite:
         chosen = suite(options.suite)
     chosen = chosen.select(solvers, options.problems).with_options(parse_options(options.option))
     return chosen if options.starts is None else chosen.with_starts(options.starts, options.seed or 0)
-
-
-def _directory(options: argparse.Namespace, chosen: Suite) -> Path:
-    if options.out:
-        return Path(options.out)
-    if options.resume:
-        raise InputError("--resume needs --out, the directory to go on in.")
-    return Path("results") / f"{chosen.name}-{datetime.now():%Y%m%d-%H%M%S}"
-
-
-def _counting(show: Show) -> OnRow:
-    """Progress of cells, with the failures among them."""
-    from .. import verdict
-
-    failures = 0
-
-    def tell(row: Measurement, done: int, total: int) -> None:
-        nonlocal failures
-        failures += not verdict.success(row)
-        show("cells", done, total, f"{failures} failed")
-
-    return tell

@@ -27,7 +27,6 @@ from pacb_models.solvers.nonlinear import native
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-DISTRIBUTION = "pacb-models"
 #: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
 EXTRAS = ("ipopt", "solvers", "bench", "dask")
 #: Worth knowing though not ours to require: CVXPY brings SCS, and joblib's Dask backend lives in distributed.
@@ -89,27 +88,22 @@ def examine() -> Sections:
 
 
 def print_report(report: Sections) -> None:
-    """Print the report as one table per section, missing parts with the command that installs them."""
-    width = max(len(finding.name) for findings in report.values() for finding in findings)
+    """Print how many solvers work and what is missing, and a table for each section, with commands that install."""
+    width = max(len(line.name) for found in report.values() for line in found)
     lines, grids = [], []
     columns = [terminal.Column("", numeric=False), terminal.Column("", numeric=False)]
-    for title, findings in report.items():
-        lines += [title, *(f"  {finding.name:<{width}}  {finding}" for finding in findings), ""]
-        rows = [terminal.Line([finding.name, str(finding)], finding.good) for finding in findings]
+    for title, found in report.items():
+        lines += [title, *(f"  {line.name:<{width}}  {line}" for line in found), ""]
+        rows = [terminal.Line([line.name, str(line)], line.good) for line in found]
         grids.append(terminal.Grid(title, columns, rows))
-    text, good = conclusion(report)
-    terminal.show(terminal.Line([text], good), grids, "\n".join(lines))
-
-
-def conclusion(report: Sections) -> tuple[str, bool]:
-    """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
-    wanting = [finding.name for findings in report.values() for finding in findings if finding.good is False]
     solvers = report.get("solvers", [])
-    working = sum(finding.good is True for finding in solvers)
-    if not wanting:
-        return f"Everything works (solvers: {working}).", True
-    names = ", ".join(dict.fromkeys(wanting))
-    return f"{working} of {len(solvers)} solvers work. Missing, or not the version that is needed: {names}.", False
+    working = sum(line.good is True for line in solvers)
+    wanting = dict.fromkeys(line.name for found in report.values() for line in found if line.good is False)
+    text = f"Everything works (solvers: {working})."
+    if wanting:
+        text = f"{working} of {len(solvers)} solvers work. Missing, or not the version that is needed: "
+        text += f"{', '.join(wanting)}."
+    terminal.show(terminal.Line([text], not wanting), grids, "\n".join(lines))
 
 
 def _system() -> Iterator[Checked]:
@@ -138,19 +132,16 @@ def _solvers() -> Iterator[Checked]:
 def _packages() -> Iterator[Checked]:
     from packaging.requirements import Requirement
 
+    declared: list[str] = []
     try:
-        declared = metadata.requires(DISTRIBUTION) or []
+        declared = metadata.requires("pacb-models") or []
     except metadata.PackageNotFoundError:
-        yield Checked(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
-        declared = []
-    # Two extras may name the same package.
+        yield Checked("pacb-models", None, "pip install -e .", "not installed, only imported from a folder")
     wanted: dict[str, Requirement] = {}
-    for requirement in map(Requirement, declared):
-        marker = requirement.marker
-        if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
-            wanted.setdefault(requirement.name, requirement)
-    for requirement in map(Requirement, INDIRECT):
-        wanted.setdefault(requirement.name, requirement)
+    for needed in map(Requirement, (*declared, *INDIRECT)):
+        # Two extras may name the same package.
+        if needed.marker is None or any(needed.marker.evaluate({"extra": extra}) for extra in EXTRAS):
+            wanted.setdefault(needed.name, needed)
     yield from map(_package, wanted.values())
 
 
@@ -169,14 +160,14 @@ def _package(requirement: Requirement) -> Checked:
 
 
 def _ipopt() -> Iterator[Checked]:
-    library = native.find_asl_library()
+    def checked(name: str, found: object, note: str = "") -> Checked:
+        return Checked(name, str(found), note=note) if found else Checked(name, None, SETUP_COMMAND, note)
+
+    yield checked("Ipopt through cyipopt", *_probe("ipopt_text"))
+    yield checked("PyNumero ASL library", native.find_asl_library())
     program = native.find_ipopt_executable()
-    version, complaint = _probe("ipopt_text")
-    yield Checked("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
-    yield Checked("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
-    yield Checked("ipopt program", str(program) if program else "none", note="needed only without the two above")
-    answer, complaint = _probe("solve_small_problem")
-    yield Checked("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
+    yield checked("ipopt program", program or "none", "needed only without the two above")
+    yield checked("a Pyomo model solved", *_probe("solve_small_problem"))
 
 
 def _probe(function: str) -> tuple[str | None, str]:
@@ -229,12 +220,14 @@ def _data() -> Iterator[Checked]:
     from ..experiments.datasets import LOADERS, cache_directory
 
     directory = os.environ.get("PACB_DATA")
-    note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
-    finding = Checked("PACB_DATA", directory) if directory else Checked("PACB_DATA", "not set", note=note)
-    if directory and not Path(directory).is_dir():
+    if not directory:
+        note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
+        yield Checked("PACB_DATA", "not set", note=note)
+    elif not Path(directory).is_dir():
         remedy = "set it to a directory with the raw UCI files"
-        finding = Checked("PACB_DATA", None, remedy, f"{directory} is no directory")
-    yield finding
+        yield Checked("PACB_DATA", None, remedy, f"{directory} is no directory")
+    else:
+        yield Checked("PACB_DATA", directory)
     folder = Path(directory) if directory else cache_directory()
     files = list(dict.fromkeys(loader.file.name for loader in LOADERS.values()))
     absent = [file for file in files if not (folder / file).is_file()]

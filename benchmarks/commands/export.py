@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,48 +22,40 @@ if TYPE_CHECKING:
     from ..problems.problem import Problem
 
 
+_DESCRIPTION = (
+    "Write problems as models that other solvers read, with names and a start, and beside each a JSON file (data,\n"
+    "certified optimum, posterior, local minima) and the proof that 'pacb verify' checks. Formats: nl (AMPL's\n"
+    "solvers), gms (GAMS), bar (BARON); for chi2, lp and mps (quadratic rows of the linear and the squared\n"
+    "distance, for SCIP, Gurobi, CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel\n"
+    "(cones); tex, to read; inc and jl, the bound for a model of your own in GAMS and JuMP.\n\n"
+    "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
+    "  pacb export wdbc-H50-kl-exact --out models\n"
+    "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
+    "  pacb export risks.csv --m 549 --distance squared --format lp --out models\n"
+    "  pacb export risks.csv --m 549 --at-most latency=25 --format nl --out models\n"
+    "  pacb export one-good-01 --format mps --formulation touching --out models\n"
+    "  pacb export risks.csv --m 549 --format jl --out blocks"
+)
+
+
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command ``export``."""
-    parser = add_command(
-        subparsers,
-        "export",
-        run,
-        "write problems as .nl, .gms, .bar, .lp, ... files, with their optima",
-        "Write problems as models that other solvers read, with names and a start, and beside each a JSON file (data,\n"
-        "certified optimum, posterior, local minima) and the proof that 'pacb verify' checks. Formats: nl (AMPL's\n"
-        "solvers), gms (GAMS), bar (BARON); for chi2, lp and mps (quadratic rows of the linear and the squared\n"
-        "distance, for SCIP, Gurobi, CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel\n"
-        "(cones); tex, to read; inc and jl, the bound for a model of your own in GAMS and JuMP.\n\n"
-        "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
-        "  pacb export wdbc-H50-kl-exact --out models\n"
-        "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
-        "  pacb export risks.csv --m 549 --distance squared --format lp --out models\n"
-        "  pacb export risks.csv --m 549 --at-most latency=25 --format nl --out models\n"
-        "  pacb export one-good-01 --format mps --formulation touching --out models\n"
-        "  pacb export risks.csv --m 549 --format jl --out blocks",
-    )
-    parser.add_argument(
-        "problems",
-        nargs="+",
-        metavar="PROBLEM|SUITE|RISKS.csv",
-        help="a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)",
-    )
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
-    parser.add_argument("--format", action="append", help="repeatable; 'nl', 'gms' and 'bar' by default")
-    parser.add_argument(
-        "--formulation",
-        help="'lifted'; 'substituted', the paper's, dense; 'squares', without roots, as lp and mps have it by default; "
-        "'touching', a quadratic program with the same minimum",
-    )
-    parser.add_argument("--no-suffixes", action="store_true", help="without scaling factors, which some readers refuse")
-    parser.add_argument(
-        "--floors", action="store_true", help="tiny lower bounds, for solvers that would evaluate log at zero"
-    )
-    parser.add_argument("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
-    parser.add_argument(
-        "--archive", metavar="FILE.tar.xz", help="also pack everything, with an index, a README and the checker"
-    )
-    parser.add_argument("--m", type=int, help="sample size of the risk files")
+    summary = "write problems as .nl, .gms, .bar, .lp, ... files, with their optima"
+    parser = add_command(subparsers, "export", run, summary, _DESCRIPTION)
+    add = parser.add_argument
+    text = "a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)"
+    add("problems", nargs="+", metavar="PROBLEM|SUITE|RISKS.csv", help=text)
+    add("--out", required=True, metavar="DIR", help="where the files go")
+    add("--format", action="append", help="repeatable; 'nl', 'gms' and 'bar' by default")
+    text = "'lifted'; 'substituted', the paper's, dense; 'squares', without roots, as lp and mps have it by default; "
+    add("--formulation", help=f"{text}'touching', a quadratic program with the same minimum")
+    add("--no-suffixes", action="store_true", help="without scaling factors, which some readers refuse")
+    text = "tiny lower bounds, for solvers that would evaluate log at zero"
+    add("--floors", action="store_true", help=text)
+    add("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
+    text = "also pack everything, with an index, a README and the checker"
+    add("--archive", metavar="FILE.tar.xz", help=text)
+    add("--m", type=int, help="sample size of the risk files")
     add_bound_arguments(parser)
     add_constraint_arguments(parser)
     return parser
@@ -87,15 +78,17 @@ def run(options: argparse.Namespace) -> int:
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "needs --divergence renyi")
     formats = [check_choice("--format", name, tuple(FORMATS)) for name in options.format or DEFAULT]
-    if options.formulation is not None:
-        check_choice("--formulation", options.formulation, tuple(FORMULATIONS))
+    form = options.formulation and check_choice("--formulation", options.formulation, tuple(FORMULATIONS))
     largest = LARGEST_MODEL if options.largest is None else options.largest
-    recipes = _different([recipe for text in options.problems for recipe in _recipes(text, options)])
+    recipes: dict[str, Problem] = {}
+    for recipe in (each for text in options.problems for each in _recipes(text, options)):
+        # By name, which is that of their files: the same one may be asked for twice, but not two of one name.
+        if (first := recipes.setdefault(recipe.name, recipe)).identity != recipe.identity:
+            both = f"{first.family!r} and {recipe.family!r} would both be written as {recipe.name!r}"
+            raise InputError(f"{both}; export them into different directories.")
     written: list[Path] = []
     for recipe in recipes.values():
-        written += export(
-            recipe, options.out, formats, options.formulation, largest, not options.no_suffixes, options.floors
-        )
+        written += export(recipe, options.out, formats, form, largest, not options.no_suffixes, options.floors)
     print(f"{len(recipes)} problem{'s' * (len(recipes) > 1)}, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
         pack(options.out, written, options.archive, largest)
@@ -103,49 +96,30 @@ def run(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
-    """Problems by name, which is that of their files: the same one may be asked for twice, but not two of one name."""
-    found: dict[str, Problem] = {}
-    for recipe in recipes:
-        if found.setdefault(recipe.name, recipe).identity != recipe.identity:
-            raise InputError(
-                f"{found[recipe.name].family!r} and {recipe.family!r} would both be written as {recipe.name!r}; "
-                "export them into different directories."
-            )
-    return found
-
-
-def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
-    """The problems that one argument stands for."""
-    from ..harness.suites import suite, suite_lines
-    from ..problems.named import problems_named
-
-    if _is_file(text):
-        return [_from_file(text, options)]
-    if text in suite_lines():
-        return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
-    if not (found := problems_named(text)):
-        raise InputError(
-            f"{text!r} is neither a suite ({', '.join(suite_lines())}) nor a risk file, and no problem's name "
-            "begins with it; names are like 'wdbc-H50-kl-exact', or in the first column of 'hard.csv' and "
-            "'constrained.csv'."
-        )
-    return found
-
-
 def _is_file(text: str) -> bool:
     """Whether this is meant as a risk file."""
     return text.endswith(".csv") or Path(text).is_file()
 
 
-def _from_file(path: str, options: argparse.Namespace) -> Problem:
+def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
+    """The problems that one argument stands for."""
     from pacb_models.risk_file import read_risk_file
 
+    from ..harness.suites import suite, suite_lines
+    from ..problems.named import problems_named
     from ..problems.problem import of_risk_file
 
-    if options.m is None:
-        raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
-    found = read_risk_file(path)
-    bound = {name: getattr(options, name) for name in ("m", *BOUND)}
-    name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return of_risk_file(name, path, found, constraints_from(options, found), **bound)
+    if _is_file(text):
+        if options.m is None:
+            raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
+        content, name = read_risk_file(text), f"{Path(text).stem}-{options.divergence}-{options.distance}"
+        bound = {name: getattr(options, name) for name in ("m", *BOUND)}
+        return [of_risk_file(name, text, content, constraints_from(options, content), **bound)]
+    if text in suite_lines():
+        return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
+    if found := problems_named(text):
+        return found
+    raise InputError(
+        f"{text!r} is neither a suite ({', '.join(suite_lines())}) nor a risk file, and no problem's name begins with "
+        "it; names are like 'wdbc-H50-kl-exact', or in the first column of 'hard.csv' and 'constrained.csv'."
+    )

@@ -15,47 +15,58 @@ from pacb_models.wording import shown
 
 # Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
-    from ..harness.submissions import Finding
     from ..problems.problem import Problem
+
+_DESCRIPTION = (
+    "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
+    "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), or of SCIP, HiGHS and Gurobi;\n"
+    ".lst and .gdx of GAMS; .csv with one weight per line or a column 'weight'; .json with a list 'posterior'.\n"
+    "Exit code 1: a solver claims what does not hold.\n\n"
+    "  pacb export wdbc-H50-kl-exact --format nl --out models\n"
+    "  ipopt models/wdbc-H50-kl-exact.nl -AMPL\n"
+    "  pacb judge models/wdbc-H50-kl-exact.json models/wdbc-H50-kl-exact.sol --into results/mine"
+)
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command ``judge``."""
-    parser = add_command(
-        subparsers,
-        "judge",
-        run,
-        "say what the solution file of another solver is worth",
-        "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
-        "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), or of SCIP, HiGHS and Gurobi;\n"
-        ".lst and .gdx of GAMS; .csv with one weight per line or a column 'weight'; .json with a list 'posterior'.\n"
-        "Exit code 1: a solver claims what does not hold.\n\n"
-        "  pacb export wdbc-H50-kl-exact --format nl --out models\n"
-        "  ipopt models/wdbc-H50-kl-exact.nl -AMPL\n"
-        "  pacb judge models/wdbc-H50-kl-exact.json models/wdbc-H50-kl-exact.sol --into results/mine",
-    )
-    parser.add_argument("problem", metavar="PROBLEM", help="the JSON that 'pacb export' wrote, or a problem's name")
-    parser.add_argument("solutions", nargs="+", metavar="SOLUTION", help="a .sol, .lst, .gdx, .csv or .json file")
-    parser.add_argument("--solver", metavar="NAME", help="what to call the solver; as its file says by default")
-    parser.add_argument("--into", metavar="DIR", help="add the rows to the results of 'pacb bench' there")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    summary = "say what the solution file of another solver is worth"
+    parser = add_command(subparsers, "judge", run, summary, _DESCRIPTION)
+    add = parser.add_argument
+    add("problem", metavar="PROBLEM", help="the JSON that 'pacb export' wrote, or a problem's name")
+    add("solutions", nargs="+", metavar="SOLUTION", help="a .sol, .lst, .gdx, .csv or .json file")
+    add("--solver", metavar="NAME", help="what to call the solver; as its file says by default")
+    add("--into", metavar="DIR", help="add the rows to the results of 'pacb bench' there")
+    add("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Judge every file; 1 when one of them claims what does not hold."""
-    from ..harness.submissions import Judge, add_to_log, solver_of
+    from ..harness.submissions import Judge, Worth, add_to_log, solver_of
+    from ..problems.export import PROOF
+    from ..problems.problem import from_file
     from ..problems.solution_files import read_solution
 
-    recipe, columns = _problem(options.problem)
-    proof = _proof(options.problem)
+    exported = options.problem.endswith(".json")
+    recipe = from_file(options.problem) if exported else _named(options.problem)
+    # What the export wrote beside it: the names of the variables, and the proof.
+    stem = options.problem.removesuffix(".json")
+    columns, proof = ([Path(f"{stem}.col")], Path(stem + PROOF)) if exported else ([], None)
+    proof = proof if proof is not None and proof.is_file() else None
     judge = Judge(recipe)
-    findings: dict[str, Finding] = {}
+    findings = {}
     for text in options.solutions:
         found = read_solution(text, judge.problem.size, columns)
         findings[text] = judge.judge(found, solver_of(found, Path(text), options.solver))
     if options.json:
-        print(json.dumps(_as_json(recipe, judge.optimum, findings) | {"proof": proof}, allow_nan=False))
+        told = {"problem": recipe.name, "optimum": judge.optimum, "proof": proof and str(proof)}
+        solutions = [
+            {"file": text, "solver": finding.solver, "verdict": finding.verdict, "sentence": finding.sentence}
+            | {field.name: _plain(getattr(finding.numbers, field.name, None)) for field in fields(Worth)}
+            for text, finding in findings.items()
+        ]
+        print(json.dumps(told | {"solutions": solutions}, allow_nan=False))
     else:
         for text, finding in findings.items():
             print(shown(f"{text}: {finding.solver}: {finding.sentence}"))
@@ -70,40 +81,15 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if any(finding.wrong for finding in findings.values()) else DONE
 
 
-def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding]) -> dict[str, object]:
-    from ..harness.submissions import Worth
-
-    solutions = [
-        {"file": text, "solver": finding.solver, "verdict": finding.verdict, "sentence": finding.sentence}
-        | {field.name: _plain(getattr(finding.numbers, field.name, None)) for field in fields(Worth)}
-        for text, finding in findings.items()
-    ]
-    return {"problem": recipe.name, "optimum": optimum, "solutions": solutions}
-
-
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _proof(text: str) -> str | None:
-    """The proof that was exported beside a problem."""
-    from ..problems.export import PROOF
+def _named(text: str) -> Problem:
+    from ..problems.named import problems_named
 
-    path = Path(text.removesuffix(".json") + PROOF)
-    return str(path) if text.endswith(".json") and path.is_file() else None
-
-
-def _problem(text: str) -> tuple[Problem, list[Path]]:
-    """The problem, and where the names of its variables may be."""
-    path = Path(text)
-    if path.suffix != ".json":
-        from ..problems.named import problems_named
-
-        found = problems_named(text)
-        if len(found) != 1:
-            more = f"; {found[0].name!r} is one" if found else ""
-            raise InputError(f"PROBLEM is {text!r}, which {len(found)} problems have as the beginning of a name{more}.")
-        return found[0], []
-    from ..problems.problem import from_file
-
-    return from_file(path), [path.with_suffix(".col")]
+    found = problems_named(text)
+    if len(found) != 1:
+        more = f"; {found[0].name!r} is one" if found else ""
+        raise InputError(f"PROBLEM is {text!r}, which {len(found)} problems have as the beginning of a name{more}.")
+    return found[0]

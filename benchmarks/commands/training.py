@@ -25,21 +25,11 @@ from ..progress import progress_shown
 
 def train_all(options: argparse.Namespace) -> int:
     """Train on each data set in turn; the exit code."""
-    check_choice("--grid", options.grid, tuple(GRIDS))
-    check_choice("--protocol", options.protocol, PROTOCOLS)
-    check_choice("--missing", options.missing, MISSING)
+    for name, choices in (("grid", tuple(GRIDS)), ("protocol", PROTOCOLS), ("missing", MISSING)):
+        check_choice(f"--{name}", getattr(options, name), choices)
     check_jobs("--jobs", options.jobs)
-    given = [available_datasets() if name == "all" else [name] for name in options.data]
-    names = list(dict.fromkeys(each for group in given for each in group))
-    _check_names(names, options)
-    for name, out in _outputs(names, options.out).items():
-        _train_one(name, options, out)
-    return 0
-
-
-def _check_names(names: list[str], options: argparse.Namespace) -> None:
-    """Refuse names that mean nothing, and options that would mean nothing for those that are given."""
     known = available_datasets()
+    names = list(dict.fromkeys(each for name in options.data for each in (known if name == "all" else [name])))
     files = [name for name in names if name not in known]
     for name in files:
         if Path(name).suffix not in SUFFIXES:
@@ -50,6 +40,9 @@ def _check_names(names: list[str], options: argparse.Namespace) -> None:
         refuse_ignored(options, ["target", "missing", "ignore"], "is for tables in files, and none is given")
     if len(files) == len(names):
         refuse_ignored(options, ["data"], "is for data sets by name, and none is given")
+    for name, out in _outputs(names, options.out).items():
+        _train_one(name, options, out)
+    return 0
 
 
 def _outputs(names: list[str], out: str | None) -> dict[str, Path | None]:
@@ -62,8 +55,7 @@ def _outputs(names: list[str], out: str | None) -> dict[str, Path | None]:
     paths = {name: Path(out) / f"{Path(name).stem}.csv" if directory else Path(out) for name in names}
     owners: dict[Path, str] = {}
     for name, path in paths.items():
-        first = owners.setdefault(path, name)
-        if first != name:
+        if (first := owners.setdefault(path, name)) != name:
             raise InputError(f"the tables of {first!r} and {name!r} would both go to {str(path)!r}; train them apart.")
         for data in names:
             if Path(data).suffix in SUFFIXES and path.exists() and Path(data).exists() and path.samefile(data):
@@ -72,7 +64,15 @@ def _outputs(names: list[str], out: str | None) -> dict[str, Path | None]:
 
 
 def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None:
-    command = _command(name, options)
+    # The command that determines the table: everything but where it goes and how fast.
+    words = ["pacb", "train", name, "--grid", options.grid]
+    if options.grid == "paper":
+        words += ["--count", str(len(lambda_grid(options.grid, options.count)))]
+    words += ["--protocol", options.protocol, "--seed", str(options.seed)]
+    if options.target is not None:
+        words += ["--target", options.target, "--missing", options.missing]
+        words += [word for column in options.ignore for word in ("--ignore", column)]
+    command = one_line(shlex.join(words))
     if name in available_datasets():
         dataset = load_dataset(name, options.data_dir)
     else:
@@ -91,7 +91,10 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
             table = _trained(dataset, options, command, partial)
             table.write(out, risk_column=options.risk_column)
             partial.unlink(missing_ok=True)
-            print(_summary(table, out), file=sys.stderr)
+            risks, unconverged = table.risks(), int((~table.converged).sum())
+            note = f", {unconverged} stopped at the iteration limit" if unconverged else ""
+            told = f"{len(table)} SVMs{note}, validation risks {risks.min():.4f} to {risks.max():.4f}"
+            print(f"{out}: {told} on m = {table.validation_size} examples", file=sys.stderr)
 
 
 def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partial: Path | None) -> RiskTable:
@@ -99,28 +102,12 @@ def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partia
         return train_risks(
             dataset,
             options.grid,
-            count=options.count,
-            protocol=options.protocol,
-            seed=options.seed,
             n_jobs=options.jobs,
-            dask=options.dask,
             partial=partial,
-            resume=options.resume,
             progress=lambda done, total: show(dataset.name, done, total),
             command=command,
+            **{name: getattr(options, name) for name in ("count", "protocol", "seed", "dask", "resume")},
         )
-
-
-def _command(name: str, options: argparse.Namespace) -> str:
-    """The command that determines the table: everything but where it goes and how fast."""
-    words = ["pacb", "train", name, "--grid", options.grid]
-    if options.grid == "paper":
-        words += ["--count", str(len(lambda_grid(options.grid, options.count)))]
-    words += ["--protocol", options.protocol, "--seed", str(options.seed)]
-    if options.target is not None:
-        words += ["--target", options.target, "--missing", options.missing]
-        words += [word for column in options.ignore for word in ("--ignore", column)]
-    return one_line(shlex.join(words))
 
 
 def _is_complete(path: Path, dataset: Dataset, options: argparse.Namespace, command: str) -> bool:
@@ -130,31 +117,20 @@ def _is_complete(path: Path, dataset: Dataset, options: argparse.Namespace, comm
     """
     if not path.exists() or path.stat().st_size == 0:
         return False
+    there = f"--out is {str(path)!r}, which"
     try:
         table = RiskTable.read(path)
     except InputError as reason:
-        raise InputError(f"--out is {str(path)!r}, which is there already. {reason}") from None
+        raise InputError(f"{there} is there already. {reason}") from None
     if table.command != command:
-        raise InputError(
-            f"--out is {str(path)!r}, which was made by '{table.command}'; delete it, or choose another file."
-        )
+        raise InputError(f"{there} was made by '{table.command}'; delete it, or choose another file.")
     if not options.resume:
         return False
     lambdas = lambda_grid(options.grid, options.count)
     experiment = Experiment(dataset, lambdas, protocol=options.protocol, seed=options.seed)
     if table.digest != table.digest_with(experiment.fingerprint):
         raise InputError(
-            f"--out is {str(path)!r}, which is not the table of these data and settings: the data changed, or the "
-            "table did, or it is of an earlier version; delete it to train anew."
+            f"{there} is not the table of these data and settings: the data changed, or the table did, or it is of an "
+            "earlier version; delete it to train anew."
         )
     return True
-
-
-def _summary(table: RiskTable, path: Path) -> str:
-    risks = table.risks()
-    unconverged = int((~table.converged).sum())
-    note = f", {unconverged} stopped at the iteration limit" if unconverged else ""
-    return (
-        f"{path}: {len(table)} SVMs{note}, validation risks {risks.min():.4f} to {risks.max():.4f} "
-        f"on m = {table.validation_size} examples"
-    )

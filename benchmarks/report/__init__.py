@@ -1,7 +1,6 @@
 """The report on a run: one HTML file to show, and a page of Markdown where one is asked for.
 
-:func:`write_report` reads what a run left in its directory, finished or not, and the embedded risk tables; it measures
-nothing. ``report.html`` needs nothing but itself: styles, script and figures are inside.
+It reads what a run left in its directory, finished or not, and the embedded risk tables; it measures nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from pacb_models.files import write_atomically
 
 if TYPE_CHECKING:
     from ..verdict import Judged
-    from .content import Content
 
 
 def write_report(
     directory: str | Path, page: str | Path | None = None, files: bool = False, judged: Judged | None = None
 ) -> Path:
-    """Write ``report.html``.
+    """Write ``report.html``, which needs nothing but itself: styles, script and figures are inside.
 
     Parameters
     ----------
@@ -41,26 +39,17 @@ def write_report(
     from ..harness.environment import Environments
     from ..harness.results import judged_results
     from .content import describe
+    from .drawing import saved
     from .html import read_file, render_page
     from .page import write_page
+    from .tables import LATEX_NEEDS, as_latex, as_markdown
 
     directory = Path(directory)
     judged = judged or judged_results(directory)
     content = describe(judged, Environments.read(directory))
     template, script = (read_file(__package__, name) for name in ("report.html", "report.js"))
     write_atomically(directory / "report.html", render_page(template, content=content, script=script))
-    if files:
-        _write_files(content, directory)
-    if page is not None:
-        write_page(directory, content, Path(page), judged.runs)
-    return directory / "report.html"
-
-
-def _write_files(content: Content, directory: Path) -> None:
-    from .drawing import saved
-    from .tables import LATEX_NEEDS, as_latex, as_markdown
-
-    for part in content.every():
+    for part in (*content.parts, *content.paper, *content.details) if files else ():
         for table in part.tables:
             write_atomically(directory / "tables" / f"{table.name}.md", as_markdown(table))
             write_atomically(directory / "tables" / f"{table.name}.tex", LATEX_NEEDS + as_latex(table, part.title))
@@ -68,3 +57,6 @@ def _write_files(content: Content, directory: Path) -> None:
             write_atomically(directory / "figures" / f"{picture.name}.svg", picture.svg)
             if picture.figure is not None:
                 write_atomically(directory / "figures" / f"{picture.name}.pdf", saved(picture.figure, "pdf"))
+    if page is not None:
+        write_page(directory, content, Path(page), judged.runs)
+    return directory / "report.html"

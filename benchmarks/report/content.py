@@ -35,91 +35,70 @@ class Content:
     paper: tuple[Part, ...]
     details: tuple[Part, ...]
 
-    def every(self) -> Iterator[Part]:
-        """All parts, in the order of the page."""
-        yield from (*self.parts, *self.paper, *self.details)
-
 
 def describe(judged: Judged, environments: Environments) -> Content:
     """Everything the report says about the results of a run."""
     runs, each = judged.runs, judged.comparable
     parts: list[Part | None] = []
-    paper: list[Part] = []
-    found: list[Part] = []
+    paper: tuple[Part, ...] = ()
+    found: tuple[Part, ...] = ()
     if len(each):
-        table = judged.by_solver
-        looks = pictures.looks_for(table)
+        looks = pictures.looks_for(judged.by_solver)
         with styled():
-            parts = [
-                _overview(each, table, looks),
-                _matrix(each, table),
-                families(each) if each["start"].nunique() > 1 else None,
-                _growth(each, looks),
-                _ends(each, looks),
-                _solvers(each, table),
-            ]
-            paper = list(paper_parts(judged.condensed, each))
-            found = list(details(judged, looks))
-    limits = tuple(_limits(judged, environments))
+            parts = [_overview(judged, looks), _matrix(judged)]
+            parts += [families(judged) if each["start"].nunique() > 1 else None]
+            parts += [_growth(each, looks), _ends(each, looks), _solvers(judged)]
+            paper = tuple(paper_parts(judged.condensed, each))
+            found = tuple(details(judged, looks))
+    # The environments that runs name, by number.
+    used = {int(number): environments.entry(number) for number in sorted(runs["environment"].dropna().unique())}
+    limits = tuple(_limits(judged, used))
+    known = runs.groupby("problem")["reference_bound"].first().notna()
+    which = "all of them" if known.all() else f"{known.sum()} of {counted(len(known), 'problem')}"
+    counts = (len(known), "problem"), (runs["method"].nunique(), "solver"), (len(each), "compared run")
     return Content(
         suite=" and ".join(map(str, runs["suite"].unique())),
-        subtitle=_subtitle(judged),
-        introduction=_introduction(runs),
+        # The day is enough here; the environment has the rest.
+        subtitle=" · ".join([*(counted(*count) for count in counts), str(runs["timestamp"].max())[:10]]),
+        introduction=said("introduction", which=which),
         verdict=judged.sentence(),
         contradicted=len(judged.contradictions) > 0,
-        warnings=tuple(_warnings(runs, environments)),
+        warnings=tuple(_warnings(runs, environments.plan.get("cells") or 0, used)),
         parts=(*filter(None, parts), Part("environment", "Where it was measured, and its limits", points=limits)),
-        paper=tuple(paper),
-        details=(*found, _software(runs, environments)),
+        paper=paper,
+        details=(*found, _software(runs, used)),
     )
 
 
-def _introduction(runs: pd.DataFrame) -> str:
-    known = runs.groupby("problem")["reference_bound"].first().notna()
-    which = "all of them" if known.all() else f"{known.sum()} of {counted(len(known), 'problem')}"
-    return said("introduction", which=which)
-
-
-def _subtitle(judged: Judged) -> str:
-    runs, compared = judged.runs, len(judged.comparable)
-    counts = (runs["problem"].nunique(), "problem"), (runs["method"].nunique(), "solver"), (compared, "compared run")
-    # The day is enough here; the environment has the rest.
-    return " · ".join([*(counted(*each) for each in counts), str(runs["timestamp"].max())[:10]])
-
-
-def _warnings(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
-    expected, finished = environments.plan.get("cells") or 0, runs["key"].nunique()
-    if finished < expected:
+def _warnings(runs: pd.DataFrame, expected: int, used: dict[int, Description]) -> Iterator[str]:
+    if (finished := runs["key"].nunique()) < expected:
         yield f"Unfinished: {finished} of {expected} runs are in the log. Everything below is about those."
-    used = _used(environments, runs)
-    differing = _differences(list(used.values()))
     if len(used) > 1:
-        yield f"A mixture: these runs were measured in {len(used)} environments, which differ in {listed(differing)}."
+        facts = [_flat(entry) for entry in used.values()]
+        names = dict.fromkeys(name for known in facts for name in known if name not in MOMENTARY)
+        differing = listed([name for name in names if len({str(known.get(name)) for known in facts}) > 1])
+        yield f"A mixture: these runs were measured in {len(used)} environments, which differ in {differing}."
     yield from caveats(runs)
 
 
-def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:
-    best = table.iloc[0]
-    if best["found"] == 0:
-        title = "No solver found an optimum"
-    else:
+def _overview(judged: Judged, looks: Looks) -> Part:
+    each, best = judged.comparable, judged.by_solver.iloc[0]
+    title = "No solver found an optimum"
+    if best["found"] > 0:
         tally = "every optimum" if best["found"] == best["runs"] else f"{best['found']} of {best['runs']} optima"
         title = f"{best['method']} finds {tally}"
-        if best["median"] == best["median"]:
-            title += f", in {duration(best['median'], 2)} (median)"
+        title += f", in {duration(best['median'], 2)} (median)" if pd.notna(best["median"]) else ""
     text = "Higher: more optima found. Further left: faster. Runs that missed have no time. "
-    if each["start"].nunique() > 1:
-        text += said("whiskers") + " "
+    text += said("whiskers") + " " if each["start"].nunique() > 1 else ""
     parts = [percent(rows["found"].mean()) for rows in pictures.classes(each).values()]
-    if len(parts) == 2:
-        text += said("overview", easy=parts[0], hard=parts[1])
+    text += said("overview", easy=parts[0], hard=parts[1]) if len(parts) == 2 else ""
     return Part("overview", title, text, pictures.overview(each, looks))
 
 
-def _matrix(each: pd.DataFrame, table: pd.DataFrame) -> Part:
-    missed = len(each) - int(table["found"].sum())
+def _matrix(judged: Judged) -> Part:
+    each, table = judged.comparable, judged.by_solver
     title = "No run missed an optimum"
-    if missed:
+    if missed := len(each) - int(table["found"].sum()):
         counts = {"ended in another local minimum": "elsewhere", "found it less accurately": "less_accurate"}
         tallies = {ending: table[name].sum() for ending, name in counts.items() if table[name].any()}
         words = [f"{'all' if tally == missed > 1 else tally} {ending}" for ending, tally in tallies.items()]
@@ -127,7 +106,7 @@ def _matrix(each: pd.DataFrame, table: pd.DataFrame) -> Part:
     text = said("matrix")
     if differing := verdict.disagreements(each):
         text += f" On {counted(differing, 'problem')}, solvers end in different minima."
-    return Part("matrix", title, text, (pictures.matrix(each),))
+    return Part("matrix", title, text, (pictures.matrix(judged),))
 
 
 def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
@@ -138,8 +117,7 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
     largest = timed.loc[timed["kind"].isin(kinds), "size"].max()
     there = timed[timed["size"] == largest].groupby("method")["total_seconds"].median().sort_values()
     title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
-    if len(there) > 1:
-        title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}"
+    title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}" if len(there) > 1 else ""
     return Part("growth", title, said("growth"), pictures.growth(each, looks, kinds))
 
 
@@ -147,35 +125,32 @@ def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
     found = missed.missed_problems(each, most)
     if not found:
         return None
-    ends = [end for case in found for end in case.display.ends]
-    lost = sum(end.place.startswith("local minimum") for end in ends)
+    lost = any(end.place.startswith("local minimum") for case in found for end in case.display.ends)
     title = "Methods that missed ended in another local minimum" if lost else "Where methods that missed ended"
     return Part("ends", title, said("ends"), pictures.paths(found, looks))
 
 
-def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
+def _solvers(judged: Judged) -> Part:
+    table = judged.by_solver
     liars = list(table.loc[table["false_claims"] > 0, "method"])
     title = "No solver makes a false claim"
     if liars:
         title = f"{counted(len(liars), 'solver')} of {len(table)} made a false claim"
         title += f": {listed(liars)}" if len(liars) <= 3 else ""
-    return Part("solvers", title, tables=(solvers_table(each, table),))
+    return Part("solvers", title, tables=(solvers_table(judged),))
 
 
-def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
+def solvers_table(judged: Judged) -> Table:
     """The one table: a row for each solver."""
-    table, columns = table.copy(), [SOLVER]
-    classes = pictures.classes(each)
+    table, columns, classes = judged.by_solver.copy(), [SOLVER], pictures.classes(judged.comparable)
     heads = ["found"] if len(classes) == 1 else ["found, one minimum", "found, several minima"]
     for head, (title, rows) in zip(heads, classes.items(), strict=True):
         tallies = verdict.by_solver(rows).set_index("method")
-        texts = {line.method: f"{line.found}/{line.runs}" for line in tallies.reset_index().itertuples()}
-        table[f"share {title}"] = table["method"].map(tallies["share"])
-        table[f"tally {title}"] = table["method"].map(texts)
+        tallies["text"] = tallies["found"].astype(str) + "/" + tallies["runs"].astype(str)
+        table[f"share {title}"], table[f"tally {title}"] = (table["method"].map(tallies[n]) for n in ("share", "text"))
         columns.append(Column(head, f"share {title}", text=f"tally {title}"))
     columns.append(Column("another minimum", "elsewhere", COUNT))
-    if table["less_accurate"].any():
-        columns.append(Column("less accurate", "less_accurate", COUNT))
+    columns += [Column("less accurate", "less_accurate", COUNT)] if table["less_accurate"].any() else []
     columns.append(Column("false claims", "false_claims", COUNT))
     columns += [Column("median [ms]", "median", milliseconds), Column("90 % [ms]", "ninety", milliseconds)]
     columns.append(Column("× fastest", "relative", lambda value: significant(value, 2)))
@@ -186,9 +161,8 @@ def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
     return Table.of("solvers", "", columns, table, notes)
 
 
-def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
-    runs = judged.runs
-    entries = [entry for entry in _used(environments, runs).values() if entry]
+def _limits(judged: Judged, used: dict[int, Description]) -> Iterator[str]:
+    runs, entries = judged.runs, [entry for entry in used.values() if entry]
     machines = {
         f"{entry.get('processor')}, {counted(entry.get('cores') or 1, 'core')}, Python {entry.get('python')}"
         for entry in entries
@@ -213,17 +187,6 @@ def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
     yield said("optimum", gap=verdict.CORRECT_GAP)
 
 
-def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, Description]:
-    """The environments that runs name, by number."""
-    return {number: environments.entry(number) for number in sorted({int(n) for n in runs["environment"].dropna()})}
-
-
-def _differences(entries: list[Description]) -> list[str]:
-    """The facts in which environments differ, date and load aside."""
-    names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name not in MOMENTARY)
-    return [name for name in names if len({str(_flat(entry).get(name)) for entry in entries}) > 1]
-
-
 def _flat(environment: Description) -> Description:
     entries: Description = {}
     for name, value in environment.items():
@@ -231,9 +194,7 @@ def _flat(environment: Description) -> Description:
     return entries
 
 
-def _software(runs: pd.DataFrame, environments: Environments) -> Part:
-    used = _used(environments, runs)
-    columns = [Column("what", "what", numeric=False)]
+def _software(runs: pd.DataFrame, used: dict[int, Description]) -> Part:
     facts: dict[str, Description] = {}
     for number, entry in used.items():
         here = runs[runs["environment"] == number]
@@ -242,10 +203,10 @@ def _software(runs: pd.DataFrame, environments: Environments) -> Part:
         named = programs.agg(lambda texts: ", ".join(sorted(set(texts)))).to_dict()
         known = {"runs": len(here), **_flat(entry), **named}
         known |= {"memory": f"{known['memory'] / 2**30:.1f} GiB"} if known.get("memory") else {}
-        facts[str(number)] = known
-        columns.append(Column(f"environment {number}" if len(used) > 1 else "value", str(number), numeric=False))
+        facts[f"environment {number}" if len(used) > 1 else "value"] = known
     names = dict.fromkeys(name for known in facts.values() for name in known)
     records = pd.DataFrame({"what": list(names)})
     for place, known in facts.items():
         records[place] = ["not installed" if known.get(name) is None else str(known[name]) for name in names]
+    columns = [Column(place, place, numeric=False) for place in records]
     return Part("software", "Machine and versions", tables=(Table.of("environment", "", columns, records),))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from .. import verdict
 from ..harness.measurement import LEVELS
 from ..verdict import Judged, is_local
 from . import pictures
@@ -29,9 +28,9 @@ def details(judged: Judged, looks: Looks) -> Iterator[Part]:
     """Every part that the runs have something for."""
     each = judged.comparable
     made = (
-        families(each) if each["start"].nunique() == 1 else None,
+        families(judged) if each["start"].nunique() == 1 else None,
         _bounds(judged),
-        _levels(each),
+        _levels(judged),
         _profiles(each, looks),
         _memory(each, looks),
         _merging(judged.condensed),
@@ -45,9 +44,14 @@ def milliseconds(seconds: float) -> str:
     return significant(1e3 * seconds, 2)
 
 
-def families(each: pd.DataFrame) -> Part | None:
+def part_of(anchor: str, title: str, columns: Sequence[Column], records: pd.DataFrame, text: str = "") -> Part:
+    """A part with one table, of the same name."""
+    return Part(anchor, title, text, tables=(Table.of(anchor, "", columns, records),))
+
+
+def families(judged: Judged) -> Part | None:
     """Optima found by each solver on each family: a count, or from several starts a rate."""
-    names = each["family"]
+    each, names = judged.comparable, judged.comparable["family"]
     if names.nunique() < 2:
         return None
     grouped = each.groupby(["method", names])["found"]
@@ -60,9 +64,9 @@ def families(each: pd.DataFrame) -> Part | None:
             f"Random starts lead to the optimum in {percent(rates.iloc[-1])} of runs on {rates.index[-1]} problems, "
             f"in {percent(rates.iloc[0])} on {rates.index[0]} problems"
         )
-    table = texts.unstack().reindex(list(verdict.by_solver(each)["method"])).fillna("–")
+    table = texts.unstack().reindex(list(judged.by_solver["method"])).fillna("–")
     columns = [SOLVER, *(Column(str(name), name, numeric=False) for name in dict.fromkeys(names))]
-    return Part("families", title, tables=(Table.of("families", "", columns, table.reset_index()),))
+    return part_of("families", title, columns, table.reset_index())
 
 
 def _bounds(judged: Judged) -> Part | None:
@@ -88,26 +92,24 @@ def _bounds(judged: Judged) -> Part | None:
     return Part("bounds", "Bounds, problem by problem", said("bounds"), tables=(table,))
 
 
-def _levels(each: pd.DataFrame) -> Part | None:
+def _levels(judged: Judged) -> Part | None:
+    each = judged.comparable
     if each[list(LEVELS)].isna().all(axis=None):
         return None
     kept = {f"reached {name}": (name, "count") for name in LEVELS} | {name: (name, "median") for name in LEVELS}
-    table = each.groupby("method").agg(runs=("key", "size"), **kept)
+    table = each.groupby("method").agg(runs=("key", "size"), **kept).loc[list(judged.by_solver["method"])]
     columns = [SOLVER, Column("runs", "runs", COUNT)]
     for name, level in LEVELS.items():
         columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
-    rows = table.loc[list(verdict.by_solver(each)["method"])].reset_index()
-    return Part("levels", "Time to three accuracies", said("levels"), tables=(Table.of("levels", "", columns, rows),))
+    return part_of("levels", "Time to three accuracies", columns, table.reset_index(), said("levels"))
 
 
 def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3) -> Part | None:
     problems = each.groupby("kind", sort=False)["problem"].nunique().sort_values(ascending=False, kind="stable")
-    kinds = [kind for kind, count in problems.items() if count >= fewest][:most]
+    kinds = [str(kind) for kind, count in problems.items() if count >= fewest][:most]
     if not kinds or each["method"].nunique() < 2:
         return None
-    drawn = [
-        pictures.profile(each[each["kind"] == kind], looks, str(kind), number) for number, kind in enumerate(kinds)
-    ]
+    drawn = (pictures.profile(each[each["kind"] == kind], looks, kind, number) for number, kind in enumerate(kinds))
     return Part("profiles", "Performance profiles", said("profiles"), tuple(drawn))
 
 
@@ -138,16 +140,15 @@ def _merging(cells: pd.DataFrame) -> Part | None:
     columns += [Column(f"found, {side}", f"found {side}", COUNT) for side in ("raw", "merged")]
     columns += [Column(f"{side} [ms]", side, milliseconds) for side in ("raw", "merged")]
     columns.append(Column("times faster", "faster", lambda value: significant(value, 2)))
-    table = Table.of("merging", "", columns, pd.DataFrame(lines))
-    return Part("merging", "Equal risks merged, beside the problem as it is", said("merging"), tables=(table,))
+    title = "Equal risks merged, beside the problem as it is"
+    return part_of("merging", title, columns, pd.DataFrame(lines), said("merging"))
 
 
 def _misses(each: pd.DataFrame) -> Part | None:
     wrong = each[~each["found"]]
     if wrong.empty:
         return None
-    grouped = wrong.groupby(["method", "kind", "status"], sort=False, dropna=False)
-    table = grouped.agg(
+    table = wrong.groupby(["method", "kind", "status"], sort=False, dropna=False).agg(
         runs=("key", "size"),
         gap=("gap", "max"),
         simplex=("simplex_residual", "max"),
@@ -155,19 +156,15 @@ def _misses(each: pd.DataFrame) -> Part | None:
         message=("message", lambda texts: next((text for text in texts if text), "")),
     )
     table = table.reset_index().sort_values("runs", ascending=False, kind="stable")
-    columns = [
-        SOLVER,
-        Column("distance", "kind", numeric=False),
-        Column("it says", "status", lambda status: status.replace("_", " "), numeric=False),
-    ]
+    columns = [SOLVER, Column("distance", "kind", numeric=False)]
+    columns.append(Column("it says", "status", lambda status: status.replace("_", " "), numeric=False))
     columns += [Column("runs", "runs", COUNT), Column("largest gap", "gap", scientific)]
     columns.append(Column("off the simplex", "simplex", scientific))
     if wrong["constraints"].notna().any():
         columns.append(Column("off the constraints", "constraints", scientific))
     columns.append(Column("first message", "message", _shortened, numeric=False))
     more = f"The {LONGEST} most frequent of {len(table)}; the results have all." if len(table) > LONGEST else ""
-    table = Table.of("misses", "", columns, table.head(LONGEST))
-    return Part("misses", "What solvers that missed say", more, tables=(table,))
+    return part_of("misses", "What solvers that missed say", columns, table.head(LONGEST), more)
 
 
 def _shortened(text: str, length: int = 120) -> str:

@@ -40,9 +40,8 @@ class Looks:
         self._palette = Palette(self.named)
 
     def __getitem__(self, method: str) -> Look:
-        if method not in self.named:
-            return {"color": PALE, "linestyle": "-", "marker": "o"}
-        return self._palette[method]
+        grey = {"color": PALE, "linestyle": "-", "marker": "o"}
+        return self._palette[method] if method in self.named else grey
 
 
 @dataclass(frozen=True)
@@ -70,23 +69,18 @@ class Picture:
         Styles are attributes, since the page's policy allows no style but the page's.
         """
         text = self.svg.decode()
-        text = text[text.index("<svg") :]
-        text, rules = re.subn(r'<style type="text/css">\*\{[^}]*\}</style>', "", text)
+        text, rules = re.subn(r'<style type="text/css">\*\{[^}]*\}</style>', "", text[text.index("<svg") :])
         if rules:
             text = text.replace("<svg", '<svg stroke-linejoin="round" stroke-linecap="butt"', 1)
-        text = re.sub(r' style="([^"]*)"', _as_attributes, text)
+        text = re.sub(
+            r' style="([^"]*)"', lambda style: re.sub(r"\s*([\w-]+): *([^;]*);?", r' \1="\2"', style[1]), text
+        )
         text = re.sub(r' id="[A-Za-z]+[0-9.a-z]*_\d+"', "", text)
         for gid, words in self.tips.items():
             solver = escape(gid.partition(":")[2])
-            text = text.replace(
-                f'<g id="{escape(gid)}">', f'<g class="mark" data-solver="{solver}"><title>{escape(words)}</title>'
-            )
+            mark = f'<g class="mark" data-solver="{solver}"><title>{escape(words)}</title>'
+            text = text.replace(f'<g id="{escape(gid)}">', mark)
         return text
-
-
-def _as_attributes(style: re.Match[str]) -> str:
-    pairs = (part.partition(":") for part in style[1].split(";") if part.strip())
-    return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in pairs)
 
 
 def draw(name: str, description: str, figure: Figure, tips: Mapping[str, str] | None = None) -> Picture:
@@ -146,27 +140,26 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
     must be final: places are found in pixels.
     """
     figure: Any = axes.get_figure()
-    unit = figure.dpi / 72.0
-    inside = axes.get_window_extent()
-    places = [axes.transData.transform((point.x, point.y)) for point in points]
-    taken = [(x - clear * unit, y - clear * unit, x + clear * unit, y + clear * unit) for x, y in places]
+    unit, inside = figure.dpi / 72.0, axes.get_window_extent()
+    places = axes.transData.transform(np.array([(point.x, point.y) for point in points]).reshape(-1, 2))
+    taken = np.hstack([places - clear * unit, places + clear * unit])
     if avoid is not None:
         curve = axes.transData.transform(np.column_stack(list(avoid)))
-        taken += [(x - unit, y - unit, x + unit, y + unit) for x, y in curve]
-    for point, (x, y) in zip(points, places, strict=True):
-        width, height = 0.6 * size * unit * len(point.name), 1.25 * size * unit
-        fitting: list[Any] = []
-        for dx, dy, align in _offsets(clear + 2.0):
-            left = x + dx * unit - {"left": 0.0, "center": width / 2, "right": width}[align]
-            box = (left, y + dy * unit - height / 2, left + width, y + dy * unit + height / 2)
-            if inside.x0 <= box[0] and box[2] <= inside.x1 and inside.y0 <= box[1] and box[3] <= inside.y1 + 6 * unit:
-                covered = sum(_overlap(box, other) for other in taken)
-                fitting.append((covered, len(fitting), dx, dy, align, box))
-                if not covered:
-                    break
-        # Where no place is free, the one that covers least; where none is inside, beside the point.
-        *_, dx, dy, align, box = min(fitting, default=(0, 0, clear + 2.0, 0.0, "left", taken[0]))
-        taken.append(box)
+        taken = np.vstack([taken, np.hstack([curve - unit, curve + unit])])
+    offsets = list(_offsets(clear + 2.0))
+    shifts = unit * np.array([offset[:2] for offset in offsets])
+    shares = np.array([({"left": 0.0, "center": 0.5, "right": 1.0}[align], 0.5) for *_, align in offsets])
+    corner = np.array([inside.x1, inside.y1 + 6 * unit])
+    for point, place in zip(points, places, strict=True):
+        extent = size * unit * np.array([0.6 * len(point.name), 1.25])
+        low = place + shifts - shares * extent
+        high = low + extent
+        covered = np.all((low[:, None] < taken[:, 2:]) & (taken[:, :2] < high[:, None]), axis=2).sum(axis=1)
+        within = np.all((inside.min <= low) & (high <= corner), axis=1)
+        # The first that covers least; where none is inside, beside the point.
+        best = int(np.argmin(np.where(within, covered, np.inf)))
+        taken = np.vstack([taken, np.hstack([low[best], high[best]])])
+        dx, dy, align = offsets[best]
         distant = abs(dx) + abs(dy) > clear + 8.0
         axes.annotate(
             literal(point.name),
@@ -189,10 +182,6 @@ def _offsets(near: float) -> Iterable[tuple[float, float, str]]:
         for dy in (-float(distance), float(distance)):
             yield from ((6.0, dy, "left"), (-6.0, dy, "right"), (26.0, dy, "left"), (-26.0, dy, "right"))
             yield 0.0, dy, "center"
-
-
-def _overlap(first: Sequence[float], second: Sequence[float]) -> bool:
-    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:

@@ -37,20 +37,15 @@ class MissedProblem:
 def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
     """Problems that most methods missed, one of each family in turn, as far as they can be built again."""
     each = each.drop_duplicates(["problem", "method"])
-    above = each[each["gap"] > CORRECT_GAP]
-    problems = above.groupby("problem", sort=False).agg(
-        family=("family", "first"), dataset=("dataset", "first"), methods=("method", "size")
-    )
-    problems = problems.sort_values("methods", ascending=False, kind="stable")
-    problems["turn"] = problems.groupby(["family", "dataset"], dropna=False, sort=False).cumcount()
+    problems = each[each["gap"] > CORRECT_GAP].groupby("problem", sort=False)
+    counts = problems.agg(family=("family", "first"), dataset=("dataset", "first"), missed=("method", "size"))
+    counts = counts.sort_values("missed", ascending=False, kind="stable")
+    counts["turn"] = counts.groupby(["family", "dataset"], dropna=False, sort=False).cumcount()
     found: list[MissedProblem] = []
-    for name, missed in problems.sort_values("turn", kind="stable")["methods"].items():
-        if len(found) == most:
-            break
+    for name, missed in counts.sort_values("turn", kind="stable")["missed"].items():
         rows = each[each["problem"] == name]
-        known = certified(rows.iloc[0])
         ends = rows[rows["empirical_risk"].notna()]
-        if known is not None and len(ends):
+        if len(found) < most and len(ends) and (known := certified(rows.iloc[0])) is not None:
             path = PathDisplay.from_problem(known[0], exact=known[1])
             path.solutions = {row.method: row for row in ends.itertuples()}
             # A proof needs not all minima; the log may know more.
@@ -66,12 +61,8 @@ def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
     posteriors, and where the optimum is not the one that the log has: then it is another problem of the same name.
     """
     recipe = next((each for each in embedded() if each.name == row["problem"]), None)
-    if recipe is None or (recipe.size or 0) > LARGEST:
+    if recipe is None or (recipe.size or 0) > LARGEST or (problem := recipe.build()).constraints:
         return None
-    problem, known = recipe.build(), row["reference_bound"]
-    if problem.constraints:
-        return None
-    solution = pm.solve(problem, "frontier")
-    if np.isfinite(known) and abs(solution.bound - known) > CORRECT_GAP:
-        return None
-    return problem, solution
+    solution, known = pm.solve(problem, "frontier"), row["reference_bound"]
+    other = np.isfinite(known) and abs(solution.bound - known) > CORRECT_GAP
+    return None if other else (problem, solution)

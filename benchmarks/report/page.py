@@ -31,17 +31,15 @@ _TITLE = "# How the solvers compare: the suite `"
 
 def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame) -> None:
     """Write the page on the run in a directory, and beside it the folder with its pictures and data."""
-    beside = page.with_suffix("")
-    earlier = figures_shown_by(page)
-    rows = read_rows(directory)
-    write_exports(directory, rows)
+    beside, earlier = page.with_suffix(""), figures_shown_by(page)
+    write_exports(directory, read_rows(directory))
     whole = suite(content.suite) if content.suite in suite_lines() else None
     remark = whole.remark() if whole else ""
     if remark:
+        # The findings alone, where the page has something else to say: other pages explain the words.
         content = replace(content, parts=tuple(map(_without_words, content.parts)))
-    drawn = {
-        f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
-    }
+    parts = (*content.parts, *content.paper)
+    drawn = {f"{picture.name}.svg": picture.svg for part in parts for picture in part.pictures}
     data = {name: (directory / name).read_bytes() for name in (TABLE, ENVIRONMENT) if (directory / name).exists()}
     for name, file in {**drawn, **data}.items():
         write_atomically(beside / name, file)
@@ -63,7 +61,6 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
 
 
 def _without_words(part: Part) -> Part:
-    """The findings alone, for a page that has something else to say: other pages explain the words."""
     optimum = said("optimum", gap=CORRECT_GAP)
     tables = tuple(replace(table, notes=()) for table in part.tables)
     return replace(part, text="", tables=tables, points=tuple(each for each in part.points if each != optimum))
@@ -75,21 +72,18 @@ def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:
     drawn = local & (runs["start"] != PRIOR)
     commands = []
     for rows in (runs[~drawn], runs[drawn]) if (local & ~drawn).any() and drawn.any() else (runs,):
-        command, starts = f"pacb bench --suite {named}", rows.loc[drawn[rows.index], "start"].nunique()
-        if starts:
+        command = f"pacb bench --suite {named}"
+        if starts := rows.loc[drawn[rows.index], "start"].nunique():
             command += f" --starts {starts}"
-        if len(rows) < len(runs) and starts:
-            command += f" --solvers {','.join(sorted(rows['solver'].unique()))}"
+            command += f" --solvers {','.join(sorted(rows['solver'].unique()))}" if len(rows) < len(runs) else ""
         repeats = int(rows["repetition"].max()) + 1
         commands.append(command + (f" --repeat {repeats}" if repeats > 1 else ""))
-    return [*commands[:-1], commands[-1] + f" --page {page}"] if len(commands) == 1 else commands
+    return [f"{commands[0]} --page {page}"] if len(commands) == 1 else commands
 
 
 def figures_shown_by(page: Path) -> set[str]:
     """The figures that the page of an earlier run shows: ours to remove, unlike others in the folder."""
-    if not page.exists():
-        return set()
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8") if page.exists() else _TITLE
     if not text.startswith(_TITLE):
         raise InputError("page", str(page), "it is no page of ours; choose another file")
     return set(re.findall(rf"^!\[.*\]\({re.escape(page.stem)}/([^/()]+\.svg)\)$", text, re.MULTILINE))

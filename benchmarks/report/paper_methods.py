@@ -29,57 +29,42 @@ def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
         return
     # In the same colours as elsewhere.
     looks = Looks(pictures.FIRST)
+    yield _when(mine, shared, methods, looks)
+    exact = each[(each["method"] == "frontier") & each["problem"].isin(shared["problem"])]
+    both = pd.concat([shared, exact])
+    if kinds := pictures.growth_kinds(both, most=1):
+        medians = shared[shared["found"]].groupby("method")["total_seconds"].median().sort_values()
+        words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
+        drawn = pictures.growth(both, looks, kinds, name="paper-growth")
+        yield Part("paper-growth", f"In what time (medians): {words}", said("paper-growth"), drawn)
     started = cells[cells["method"].isin(methods) & ~cells["merged"] & cells["problem"].isin(shared["problem"])]
-    yield from filter(None, (_when(mine, shared, methods, looks), _time(each, shared, methods, looks)))
-    yield from filter(None, (_starts(started, methods, looks), _why(shared, looks)))
+    random = started[(started["start"] != verdict.PRIOR) & (started["minima"] > 1)]
+    if random["start"].nunique() > 1:
+        rates = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
+        words, after = (
+            listed([f"{name} {percent(rates[rate][name])}" for name in methods if name in rates.index])
+            for rate in ("mean", "any")
+        )
+        title, picture = "From how many starts (optima that one random start finds): ", pictures.starts_needed
+        drawn = (picture(random, methods, looks),)
+        yield Part("paper-starts", title + words, said("paper-starts", after=after), drawn)
+    hard = shared[shared["minima"] > 1]
+    if found := missed.missed_problems(hard, 1):
+        # From each start that they share: whether they end at the same bound.
+        bounds = hard.groupby(["problem", "start"])["bound"]
+        same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
+        title = "Why: the start decides. From the same one, they end at the same bound in "
+        title += f"{same.sum()} of {len(same)} cases"
+        yield Part("paper-why", title, said("paper-why"), pictures.paths(found, looks, "paper-why"))
 
 
 def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: Looks) -> Part:
     parts = {title.partition(" (")[0]: rows for title, rows in pictures.classes(shared).items()}
-    rates = {title: rows.groupby("method")["found"].mean() for title, rows in parts.items()}
-    words = {title: listed([f"{name} {percent(rate[name])}" for name in methods]) for title, rate in rates.items()}
-    hard = list(parts)[-1]
+    hard, rows = list(parts.items())[-1]
+    rates = rows.groupby("method")["found"].mean()
+    words = listed([f"{name} {percent(rates[name])}" for name in methods])
     counts = mine.groupby("method")["problem"].nunique()
     given = listed([f"{name} {counts[name]}" for name in methods])
-    count = counted(shared["problem"].nunique(), "problem")
-    text = said("paper-found", count=count, given=given)
-    title = f"When (optima found with {hard[0].lower()}{hard[1:]}): {words[hard]}"
+    text = said("paper-found", count=counted(shared["problem"].nunique(), "problem"), given=given)
+    title = f"When (optima found with {hard[0].lower()}{hard[1:]}): {words}"
     return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
-
-
-def _time(each: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
-    exact = each[(each["method"] == "frontier") & each["problem"].isin(shared["problem"])]
-    both = pd.concat([shared, exact])
-    kinds = pictures.growth_kinds(both, most=1)
-    if not kinds:
-        return None
-    medians = shared[shared["found"]].groupby("method")["total_seconds"].median().sort_values()
-    words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
-    drawn = pictures.growth(both, looks, kinds, name="paper-growth")
-    return Part("paper-growth", f"In what time (medians): {words}", said("paper-growth"), drawn)
-
-
-def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
-    random = started[(started["start"] != verdict.PRIOR) & (started["minima"] > 1)]
-    if random["start"].nunique() < 2:
-        return None
-    rates = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
-    words = listed([f"{name} {percent(rates['mean'][name])}" for name in methods if name in rates.index])
-    after = listed([f"{name} {percent(rates['any'][name])}" for name in methods if name in rates.index])
-    text = said("paper-starts", after=after)
-    picture = pictures.starts_needed(random, methods, looks)
-    return Part("paper-starts", f"From how many starts (optima that one random start finds): {words}", text, (picture,))
-
-
-def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:
-    hard = shared[shared["minima"] > 1]
-    found = missed.missed_problems(hard, 1)
-    if not found:
-        return None
-    # From each start that they share: whether they end at the same bound.
-    bounds = hard.groupby(["problem", "start"])["bound"]
-    same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
-    title = (
-        f"Why: the start decides. From the same one, they end at the same bound in {same.sum()} of {len(same)} cases"
-    )
-    return Part("paper-why", title, said("paper-why"), pictures.paths(found, looks, "paper-why"))

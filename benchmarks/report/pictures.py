@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pacb_models.plots.path import Curve, PathDisplay, frontier_curve
 from pacb_models.plots.style import BLACK, VERMILION, literal
 
 from .. import verdict
-from ..verdict import Ending
+from ..verdict import Ending, Judged
 from .drawing import PALE, Looks, Named, Picture, draw, log_axis, name_ends, name_points, new_axes, settle
 from .html import read_file, render_text
 from .wording import counted, duration, percent
@@ -55,10 +55,10 @@ def looks_for(table: pd.DataFrame) -> Looks:
 
 def classes(each: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Easy and hard problems: those with one local minimum (or an unknown number), and those with several."""
-    several = each["minima"] > 1
-    name = "One local minimum" if each.loc[~several, "minima"].notna().all() else "One local minimum, or unknown"
     if each["minima"].isna().all():
         return {"All problems": each}
+    several = each["minima"] > 1
+    name = "One local minimum" if each.loc[~several, "minima"].notna().all() else "One local minimum, or unknown"
     parts = {f"{name} (easy)": each[~several], "Several local minima (hard)": each[several]}
     return {title: rows for title, rows in parts.items() if len(rows)}
 
@@ -128,25 +128,17 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
     return tuple(drawn)
 
 
-def matrix(each: pd.DataFrame) -> Picture:
-    """Problems against methods, coloured by outcome, family by family; those that most methods miss come first."""
-    endings = verdict.by_problem(each)
-    order = verdict.by_solver(each)["method"]
-    facts = each.drop_duplicates("problem").set_index("problem").loc[endings.index]
-    missed = (endings.notna() & (endings != Ending.FOUND)).sum(axis=1)
-    facts = facts.assign(missed=missed, rank=-missed.groupby(facts["family"]).transform("mean"))
-    facts = facts.sort_values(
-        ["rank", "family", "missed", "kind", "size"], ascending=[True, True, False, True, True], kind="stable"
-    )
-    return Picture(
-        "matrix",
-        f"The outcome of {counted(len(order), 'solver')} on {counted(len(facts), 'problem')}, family by family.",
-        drawn=_matrix_svg(endings, facts, list(order)).encode(),
-    )
+def matrix(judged: Judged) -> Picture:
+    """Problems against methods, coloured by outcome, family by family; those that most methods miss come first.
 
-
-def _matrix_svg(endings: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]) -> str:
-    """The matrix as SVG of our own: a rectangle for neighbours of equal outcome, words for each problem."""
+    An SVG of our own: a rectangle for neighbours of equal outcome, words for each problem.
+    """
+    endings, methods = verdict.by_problem(judged.comparable), list(judged.by_solver["method"])
+    facts = judged.comparable.drop_duplicates("problem").set_index("problem").loc[endings.index]
+    facts["missed"] = (endings.notna() & (endings != Ending.FOUND)).sum(axis=1)
+    facts["rank"] = -facts.groupby("family")["missed"].transform("mean")
+    order = ["rank", "family", "missed", "kind", "size"]
+    facts = facts.sort_values(order, ascending=[True, True, False, True, True], kind="stable")
     width, top, step, gap = 1080.0, 110.0, 19.0, 5.0
     left = 12.0 + 7.2 * max(map(len, methods))
     missed = facts["missed"] > 0
@@ -160,50 +152,30 @@ def _matrix_svg(endings: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[st
         edges = x + np.concatenate([[0.0], widths[rows.index].cumsum()])
         # Labels of narrow families need room.
         label = max((x + edges[-1]) / 2, label + 17.0)
-        bars = [
-            {
-                "x": edges[start],
-                "y": top + step * place + 1.0,
-                "width": edges[end] - edges[start],
-                "fill": FILLS[ending],
-            }
-            for place, method in enumerate(methods)
-            for start, end, ending in _runs(endings[method].reindex(rows.index))
-        ]
-        words = [
-            _matrix_words(endings.loc[problem], methods, problem, each["size"]) for problem, each in rows.iterrows()
-        ]
-        tips = list(zip(edges, np.diff(edges), words))
-        short = name if len(name) <= 16 else "…" + name[-15:]
-        families.append(
-            {"name": name, "short": short, "x": x, "width": edges[-1] - x, "label": label, "bars": bars, "tips": tips}
-        )
+        bars = []
+        for place, method in enumerate(methods):
+            of_method, y = endings[method].reindex(rows.index), top + step * place + 1.0
+            end = 0
+            for ending, run in groupby(of_method):
+                start, end = end, end + len(list(run))
+                if ending is not None:
+                    wide, fill = edges[end] - edges[start], FILLS[Ending(ending)]
+                    bars.append({"x": edges[start], "y": y, "width": wide, "fill": fill})
+        words = [_matrix_words(endings.loc[problem], methods, problem, size) for problem, size in rows["size"].items()]
+        tips, short = list(zip(edges, np.diff(edges), words)), name if len(name) <= 16 else "…" + name[-15:]
+        box = {"x": x, "width": edges[-1] - x, "label": label}
+        families.append({"name": name, "short": short, "bars": bars, "tips": tips, **box})
         x = edges[-1] + gap
     drawn = [ending for ending in reversed(Ending) if (endings == ending).any(axis=None)]
     legend = left + sum(40.0 + 6.8 * len(ending.words) for ending in drawn) + 220.0
-    return render_text(
+    svg = render_text(
         read_file(__package__, "matrix.svg"),
-        **{
-            "width": min(max(x + 75.0, label + 110.0, legend), width),
-            "top": top,
-            "step": step,
-            "left": left,
-            "families": families,
-        },
-        methods=methods,
-        bottom=top + step * len(methods),
+        **{"width": min(max(x + 75.0, label + 110.0, legend), width), "top": top, "step": step, "left": left},
+        **{"families": families, "methods": methods, "bottom": top + step * len(methods)},
         legend=[(ending.words, FILLS[ending]) for ending in drawn],
     )
-
-
-def _runs(values: pd.Series) -> Iterator[tuple[int, int, Ending]]:
-    """Where neighbours of the same ending begin and end; without those that have none."""
-    start = 0
-    for ending, group in groupby(values):
-        end = start + len(list(group))
-        if ending is not None:
-            yield start, end, Ending(ending)
-        start = end
+    counts = f"{counted(len(methods), 'solver')} on {counted(len(facts), 'problem')}"
+    return Picture("matrix", f"The outcome of {counts}, family by family.", drawn=svg.encode())
 
 
 def _matrix_words(ends: pd.Series, methods: Sequence[str], problem: Any, size: float) -> str:
@@ -230,16 +202,15 @@ def growth(
 ) -> tuple[Picture, ...]:
     """Time (or another quantity) of solved runs against H, the median at each size; a picture for each kind."""
     solved = each[each["found"] & (each[quantity] > 0) & each["kind"].isin(kinds)]
-    limits = solved[quantity].min() / 2, solved[quantity].max() * 2
     what, show = "memory added while solving", lambda size: f"{size / 1e6:g} MB"
     if quantity == "total_seconds":
         what, show = "median time, set-up included", lambda seconds: duration(seconds, digits=1)
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
-        sizes = (
-            rows["size"] if rows["size"].nunique() <= MOST_SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
-        )
+        sizes = rows["size"]
+        if sizes.nunique() > MOST_SIZES:
+            sizes = 10 ** (np.round(2 * np.log10(sizes)) / 2)
         chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
@@ -248,6 +219,7 @@ def growth(
             weight = {"ms": 4, "lw": 1.8} if method in looks.named else {"ms": 2.5, "lw": 1.0}
             chart.plot(method, curve["size"].to_numpy(), curve[quantity].to_numpy(), ", ".join(points), **weight)
         chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
+        limits = solved[quantity].min() / 2, solved[quantity].max() * 2
         chart.axis.set(xlabel="number of classifiers H", ylabel=what, ylim=limits)
         log_axis(chart.axis.xaxis, _power)
         log_axis(chart.axis.yaxis, show)

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -99,12 +100,8 @@ class Table:
     @property
     def group_starts(self) -> set[int]:
         """The columns with which a titled group begins."""
-        starts, position = set(), 0
-        for group in self.groups:
-            if group.title:
-                starts.add(position)
-            position += len(group.columns)
-        return starts
+        places = accumulate((len(group.columns) for group in self.groups), initial=0)
+        return {place for place, group in zip(places, self.groups) if group.title}
 
 
 def _cell(column: Column, record: pd.Series) -> Entry:
@@ -132,10 +129,11 @@ def as_markdown(table: Table) -> str:
     """A pipe table. Markdown has one line of headings, so a group's title goes before each of its columns."""
     titles = [f"{group.title} {column}".strip() for group in table.groups for column in group.columns]
     marks = ["---:" if numeric else "---" for numeric in table.numeric]
-    heading = [f"**{markdown_text(table.title)}**", ""] if table.title else []
-    lines = [*heading, pipes(map(markdown_text, titles)), pipes(marks)]
-    bold = {"best": "**{}**"}
-    lines += [pipes(bold.get(cell.kind, "{}").format(markdown_text(cell.text)) for cell in row) for row in table.rows]
+    lines = [f"**{markdown_text(table.title)}**", ""] if table.title else []
+    lines += [pipes(map(markdown_text, titles)), pipes(marks)]
+    for row in table.rows:
+        texts = ((markdown_text(cell.text), "**" * (cell.kind == "best")) for cell in row)
+        lines.append(pipes(f"{bold}{text}{bold}" for text, bold in texts))
     lines += ["", *(f"* {markdown_text(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -169,17 +167,18 @@ def as_latex(table: Table, caption: str = "") -> str:
     tabular = pd.DataFrame(texts, columns=columns).to_latex(
         index=False, escape=False, column_format=layout, multicolumn_format="c"
     )
+    notes = [rf"\item {latex_text(note)}" for note in table.notes]
     lines = [
         r"\begin{table}[H]",
         r"\centering",
         rf"\caption{{{latex_text(table.title or caption)}}}",
         rf"\label{{tab:{table.name}}}",
+        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
+        tabular.rstrip(),
+        r"\end{adjustbox}",
+        r"\end{table}",
+        *([r"\begin{itemize}\footnotesize", *notes, r"\end{itemize}"] if notes else []),
     ]
-    lines += [r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}", tabular.rstrip()]
-    lines += [r"\end{adjustbox}", r"\end{table}"]
-    if table.notes:
-        notes = (rf"\item {latex_text(note)}" for note in table.notes)
-        lines += [r"\begin{itemize}\footnotesize", *notes, r"\end{itemize}"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,6 @@ import math
 import re
 import tomllib
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,11 +93,9 @@ def filled(text: str, **values: Any) -> str:
     return re.sub(r"\s*\n\s*", " ", text.strip()).format(**values)
 
 
-@cache
-def _texts() -> dict[str, str]:
-    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+_TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 
 
 def said(anchor: str, **values: Any) -> str:
     """What the report says of a part."""
-    return filled(_texts()[anchor], **values)
+    return filled(_TEXTS[anchor], **values)

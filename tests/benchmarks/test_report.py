@@ -159,7 +159,7 @@ def test_the_page_says_what_the_log_says(report):
 
 
 def test_the_one_table_has_a_row_for_each_solver(full):
-    table = content.solvers_table(full.comparable, full.by_solver)
+    table = content.solvers_table(full)
     assert table.columns == (
         "solver", "found, one minimum", "found, several minima", "another minimum", "false claims", "median [ms]",
         "90 % [ms]", "× fastest", "gradients",
@@ -191,13 +191,13 @@ def test_up_to_twelve_problems_have_a_table_of_their_bounds(tmp_path):
 def test_problems_that_nobody_missed_take_no_more_room_than_the_others(tmp_path):
     rows = [row("a", f"easy{number}", family="easy") for number in range(30)]
     rows += [row("a", f"hard{number}", family="hard", gap=1e-3) for number in range(5)]
-    svg = ElementTree.fromstring(pictures.matrix(frame(tmp_path, rows)).svg)
+    svg = ElementTree.fromstring(pictures.matrix(judged(tmp_path, rows)).svg)
     widths = {group.get("data-family"): group.get("data-width") for group in svg.iter("{http://www.w3.org/2000/svg}g")}
     assert float(widths["easy"]) == pytest.approx(float(widths["hard"]), abs=0.02)
 
 
 def test_the_matrix_colours_every_problem_of_every_solver(full):
-    svg = ElementTree.fromstring(pictures.matrix(full.comparable).svg)
+    svg = ElementTree.fromstring(pictures.matrix(full).svg)
     space = "{http://www.w3.org/2000/svg}"
     families = {group.get("data-family"): group for group in svg.iter(f"{space}g")}
     # The family that is missed most comes first.
