@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,7 @@ def by_scipy(
         if stationary(x):
             raise _Stationary(x)
 
+    call = partial(minimize, coordinates.value, method=method, callback=after_iteration, **conditions)
     # The matrices are small, where several BLAS threads cost much more than they gain.
     with warnings.catch_warnings(), one_thread():
         # trust-constr warns of a singular start, SLSQP of clipped values; neither changes the result.
@@ -156,9 +158,7 @@ def by_scipy(
             oracle.trace.add(bound)
             while bound < before and iterations < most and not stationary(x):
                 before = bound
-                within, call = settings | {"maxiter": most - iterations}, (coordinates.value, x)
-                jac = coordinates.gradient
-                x = minimize(*call, jac=jac, method=method, options=within, callback=after_iteration, **conditions).x
+                x = call(x, jac=coordinates.gradient, options=settings | {"maxiter": most - iterations}).x
                 if not again:
                     break
                 moved = None if better is None or stationary(x) else better(coordinates.posterior(x))
