@@ -16,6 +16,7 @@ from mpmath import mpf
 
 import pacb_models as pm
 from pacb_models.solution import Solution, Status
+from pacb_models.solving.registry import get_solver, solver_names
 
 from ..pacb_models.direct_reference import DirectReference
 from .path_reference import GOLDEN
@@ -27,6 +28,10 @@ PAIRS = [
     *(("renyi", distance) for distance in ("linear", "squared", "kl")),
     *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
+
+FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
+#: Every solver that needs no more than slopes.
+GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("problem.gradient",)]
 
 #: Two classifiers that are good and many that are not: on a small sample the bound has a minimum on each group. The
 #: better one is near the prior, the other one rests on the first two.

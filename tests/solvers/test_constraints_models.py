@@ -131,9 +131,6 @@ def test_a_set_without_inside_has_a_start():
     assert problem.posteriors.violation(start) <= 1e-9
 
 
-# --- Models that are read back ---------------------------------------------------------------------------------------
-
-
 def test_a_model_that_got_a_row_by_hand_is_read_back():
     import pyomo.environ as pyo
 

@@ -35,9 +35,6 @@ def able(name: str, problem: pm.BoundProblem) -> bool:
     return get_solver(name).refusal(problem) is None
 
 
-# --- Who honours what ------------------------------------------------------------------------------------------------
-
-
 def test_every_solver_has_an_entry():
     assert set(solver_names()) == set(HONOURS), "add the solver to HONOURS, with the kinds of constraints it honours"
 
@@ -57,9 +54,6 @@ def test_the_papers_variants_refuse_constraints(name):
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="kl", constraints=[EXAMPLES["weights"]])
     with pytest.raises(pm.InputError, match=r"variant is 'paper', .* ha(s|ve) no constraints"):
         pm.solve(problem, name, variant="paper")
-
-
-# --- One optimum -----------------------------------------------------------------------------------------------------
 
 
 def by_cvxpy(problem):
@@ -150,9 +144,6 @@ def test_without_errors_the_end_of_the_frontier_is_reached():
     assert [3.0, 1.0, 2.0, 1.0, 1.0] @ nearest.posterior <= 1.7 + 1e-12
 
 
-# --- The fixed point descends ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.long
 @settings(max_examples=60)
 @given(sets(), st.sampled_from(PAIRS), st.sampled_from([20, 100, 2000]), st.data(), st.booleans())
@@ -168,9 +159,6 @@ def test_the_fixed_point_descends_monotonically(given_set, pair, m, data, safegu
         assert solution.status == "optimal"
 
 
-# --- Never below what is proven --------------------------------------------------------------------------------------
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("family", [constrained, several_minima])
 @pytest.mark.parametrize(("distance", "divergence"), [("kl", "chi2"), ("squared", "chi2"), ("kl", "kl")])
@@ -184,9 +172,6 @@ def test_nobody_is_below_the_lower_bound_of_frontier(distance, divergence, famil
             found = pm.solve(problem, name, starts=4, seed=seed)
             assert problem.posteriors.violation(found.posterior) <= 1e-9
             assert found.bound >= exact.lower_bound - 1e-9, (seed, name)
-
-
-# --- Global methods --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.outside

@@ -72,8 +72,6 @@ def test_ipopt_reads_the_file_of_options_that_it_is_told_to(tmp_path):
     assert pm.solve(problem, "cyipopt", options=told).status == "iteration_limit"
 
 
-# --- SciPy -----------------------------------------------------------------------------------------------------------
-
 METHODS = ("slsqp", "trust-constr")
 
 

@@ -19,9 +19,6 @@ def search(problem: pm.BoundProblem, **options) -> pm.Solution:
     return pm.solve(problem, "subset-search", **options)
 
 
-# --- the paper's loops, written out ----------------------------------------------------------------------------------
-
-
 def algorithm_2(risks: np.ndarray, m: int, delta: float) -> list[float]:
     """B*(1), B*(2), … up to the break: the linear special case with its misprints mended; risks in ascending order."""
     H = risks.size
@@ -80,8 +77,7 @@ def test_linear_search_is_algorithm_2(risks, m, delta):
     assert abs(visited.size - len(bounds)) <= 1 or np.allclose(visited[shared:], bounds[-1], rtol=1e-12)
     assert visited[:shared] == pytest.approx(np.array(bounds[:shared]), rel=1e-12)
     assert solution.bound == pytest.approx(min(bounds), rel=1e-12)
-    assert solution.is_global
-    assert solution.status == "optimal"
+    assert solution.is_global and solution.status == "optimal"
 
 
 @pytest.mark.parametrize("distance", ["squared", "kl"])
@@ -92,15 +88,10 @@ def test_search_is_algorithm_1(distance, constant, m):
     problem = pm.BoundProblem(risks, m=m, delta=0.05, distance=distance, constant=constant)
     bounds, broke_at = algorithm_1(problem)
     details = search(problem).details
-    assert details["broke_at"] == broke_at
+    assert (details["broke_at"], details["best_size"]) == (broke_at, np.argmin(bounds) + 1)
     assert details["bounds"][: bounds.size] == pytest.approx(bounds, rel=1e-12)
-    assert np.isnan(details["bounds"][bounds.size :]).all()
-    assert details["best_size"] == np.argmin(bounds) + 1
-    assert details["visited"].sum() == (broke_at or 25)
+    assert np.isnan(details["bounds"][bounds.size :]).all() and details["visited"].sum() == (broke_at or 25)
     assert (details["feasible"] == ~np.isnan(details["bounds"])).all()
-
-
-# --- every support against exact roots -------------------------------------------------------------------------------
 
 
 def squared_bounds_by_cubic(problem: pm.BoundProblem) -> np.ndarray:
@@ -155,9 +146,7 @@ BOUNDS = [("chi2", distance) for distance in ("linear", "squared", "kl")]
 def test_visiting_all_supports_finds_the_global_minimum(problem):
     """Any prior, ties, risks at zero and one."""
     solution = search(problem, early_break=False)
-    assert solution.status == "optimal", solution.message
-    assert solution.kkt_residual <= 1e-10
-    assert solution.message == ""
+    assert (solution.status, solution.message) == ("optimal", "") and solution.kkt_residual <= 1e-10
     assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-11)
 
 
@@ -171,34 +160,21 @@ def test_early_break_is_never_better(problem):
     assert broken.bound == pytest.approx(np.nanmin(broken.details["bounds"]), rel=1e-12)
 
 
-# --- the finding: where the early break goes wrong -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "distance, best, broken", [("squared", 0.4761310365, 0.5121495458), ("kl", 0.4822138848, 0.4970119897)]
 )
 def test_early_break_stops_at_a_worse_support(distance, best, broken):
     problem = pm.BoundProblem(TWO_GROUPS, m=50, delta=0.05, distance=distance)
-    exact = pm.solve(problem, "frontier")
-    stopped = search(problem)
-    assert stopped.details["broke_at"] == 3
-    assert stopped.support_size == 2
-    assert exact.support_size == 50
+    exact, stopped, full = pm.solve(problem, "frontier"), search(problem), search(problem, early_break=False)
+    assert (stopped.details["broke_at"], stopped.support_size, exact.support_size) == (3, 2, 50)
     assert (exact.bound, stopped.bound) == pytest.approx((best, broken), abs=1e-10)
     # What it returns is a local minimum, so no test at the point itself can tell.
-    assert stopped.status == "optimal"
+    assert stopped.status == "optimal" and not stopped.is_global
     assert problem.classify(stopped.posterior) == "local minimum"
-    assert not stopped.is_global
     # A few supports in between have no feasible fixed point.
-    full = search(problem, early_break=False)
     assert full.bound == pytest.approx(exact.bound, abs=1e-12)
     feasible = full.details["feasible"]
-    assert feasible[:2].all()
-    assert not feasible[2:8].any()
-    assert feasible[-1]
-
-
-# --- components and warm start ---------------------------------------------------------------------------------------
+    assert feasible[:2].all() and not feasible[2:8].any() and feasible[-1]
 
 
 def test_components_of_the_linear_bound():
@@ -213,18 +189,20 @@ def test_components_of_the_linear_bound():
     assert mean == pytest.approx(np.cumsum(risks)[:size] / sizes, rel=1e-13)
     assert root == pytest.approx(np.sqrt(60 / (sizes * 4 * 30 * 0.05) - variances), rel=1e-12)
     assert mean + root == pytest.approx(details["bounds"][:size], rel=1e-13)
-    assert (np.diff(mean) > 0.0).all()
-    assert (np.diff(root) < 0.0).all()
+    assert (np.diff(mean) > 0.0).all() and (np.diff(root) < 0.0).all()
 
 
 @pytest.mark.parametrize("distance", ["squared", "kl"])
-def test_components_of_the_others(distance):
+def test_the_others(distance):
     problem = pm.BoundProblem(np.linspace(0.05, 0.5, 60), m=100, distance=distance)
     solution = search(problem)
-    first, second = solution.details["components"]
-    at = solution.details["best_size"] - 1
+    (first, second), at = solution.details["components"], solution.details["best_size"] - 1
     assert first[at] == pytest.approx(solution.empirical_risk, rel=1e-12)
     assert first[at] + second[at] == pytest.approx(solution.bound, rel=1e-12)
+    few = search(problem, early_break=False, max_iterations=3)
+    assert "did not settle; raise max_iterations" in few.message and not few.is_global
+    with pytest.raises(pm.InputError, match=r"warm_start is True; it exists for the linear distance only\."):
+        search(problem, warm_start=True)
 
 
 @given(
@@ -238,9 +216,8 @@ def test_warm_start_finds_the_same(risks, m, delta, data):
     prior = None if shares is None else shares / shares.sum()
     problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear", prior=prior)
     cold, warm = search(problem), search(problem, warm_start=True)
-    assert warm.bound == pytest.approx(cold.bound, rel=1e-13)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-13) and warm.is_global
     assert warm.details["visited"].sum() <= problem.size
-    assert warm.is_global
 
 
 def test_warm_start_begins_where_the_components_cross():
@@ -259,29 +236,9 @@ def test_warm_start_begins_where_the_components_cross():
     assert search(problem).details["warm_start_size"] is None
 
 
-@pytest.mark.parametrize("distance", ["squared", "kl"])
-def test_warm_start_is_for_the_linear_distance(distance):
-    with pytest.raises(pm.InputError, match=r"warm_start is True; it exists for the linear distance only\."):
-        search(pm.BoundProblem([0.1, 0.2], m=10, distance=distance), warm_start=True)
-
-
-# --- sweeps ----------------------------------------------------------------------------------------------------------
-
-
-def test_too_few_sweeps_are_reported():
-    problem = pm.BoundProblem(np.linspace(0.1, 0.3, 30), m=30, distance="squared")
-    solution = search(problem, early_break=False, max_iterations=3)
-    assert "did not settle; raise max_iterations" in solution.message
-    assert not solution.is_global
-
-
-# --- prefix sums -----------------------------------------------------------------------------------------------------
-
-
-def test_large_set():
-    risks = np.random.default_rng(0).random(100_000)
-    for distance in ("linear", "squared", "kl"):
-        problem = pm.BoundProblem(risks, m=1000, distance=distance)
-        solution = search(problem, early_break=False)
-        assert solution.status == "optimal"
-        assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-12)
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_large_set(distance):
+    problem = pm.BoundProblem(np.random.default_rng(0).random(100_000), m=1000, distance=distance)
+    solution = search(problem, early_break=False)
+    assert solution.status == "optimal"
+    assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-12)
