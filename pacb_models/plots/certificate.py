@@ -60,14 +60,6 @@ class CertificateDisplay(_CandidatesDisplay):
     certificate : Certificate
     most : int
         How many candidates are shown, those with the smallest bounds.
-
-    Examples
-    --------
-    >>> import pacb_models as pm
-    >>> from pacb_models.plots import CertificateDisplay
-    >>> display = CertificateDisplay.from_certificate(pm.certify([25, 23, 21, 35, 50], m=549))
-    >>> display.shown[0] == display.certificate.single
-    True
     """
 
     certificate: Certificate

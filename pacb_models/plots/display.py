@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 else:
     # matplotlib is imported when something is drawn.
     Axes = Any
+
+
+#: Solutions that are to be drawn, perhaps with the names to show.
+Solutions = Solution | Sequence[Solution] | Mapping[str, Solution]
 
 
 class Display:
@@ -85,19 +90,15 @@ def new_figure(height: float) -> Figure:
     return Figure(figsize=(6.4, height), layout="constrained")
 
 
-def named_solutions(
-    solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None, least: int = 1
-) -> dict[str, Solution]:
+def named_solutions(solutions: Solutions | None, least: int = 1) -> dict[str, Solution]:
     """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
     check_kind("solutions", solutions or (), (Solution, Iterable), "a solution, a list or a dict of solutions")
     found = dict(solutions) if isinstance(solutions, Mapping) else {}
-    if not isinstance(solutions, Mapping):
-        for solution in [solutions] if isinstance(solutions, Solution) else solutions or ():
-            solver = name = getattr(solution, "solver", "")
-            number = 2
-            while name in found:
-                name, number = f"{solver} ({number})", number + 1
-            found[name] = solution
+    listed: Any = [solutions] if isinstance(solutions, Solution) else () if found else solutions or ()
+    for solution in listed:
+        solver = getattr(solution, "solver", "")
+        names = (f"{solver} ({number})" if number > 1 else solver for number in count(1))
+        found[next(name for name in names if name not in found)] = solution
     for solution in found.values():
         if not isinstance(solution, Solution):
             raise InputError(f"solutions holds {solution!r}; it must hold what pm.solve returned.")

@@ -44,15 +44,6 @@ class DivergenceDisplay(Display):
     values : array
     minima : dict of str to array
         The minimal bound at each value, by the name of the bound.
-
-    Examples
-    --------
-    >>> import pacb_models as pm
-    >>> from pacb_models.plots import DivergenceDisplay
-    >>> problem = pm.BoundProblem([0.1, 0.12, 0.2, 0.4], m=500)
-    >>> display = DivergenceDisplay.from_problem(problem, "delta", [0.01, 0.05])
-    >>> bool(display.minima["χ², kl"][0] > display.minima["χ², kl"][1])
-    True
     """
 
     parameter: str

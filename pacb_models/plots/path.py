@@ -21,7 +21,7 @@ from ..problem import BoundProblem
 from ..solution import LocalMinimum, Solution
 from ..solving.running import solve
 from ..wording import at_most
-from .display import Axes, Display, named_solutions
+from .display import Axes, Display, Solutions, named_solutions
 from .palette import Palette
 from .style import BLACK, GREY, VERMILION, literal
 
@@ -130,10 +130,7 @@ class PathDisplay(Display):
 
     @classmethod
     def from_problem(
-        cls,
-        problem: BoundProblem,
-        solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None = None,
-        exact: Solution | None = None,
+        cls, problem: BoundProblem, solutions: Solutions | None = None, exact: Solution | None = None
     ) -> PathDisplay:
         """Compute the curve and, unless ``exact`` is the solution of frontier, the certified minima of a problem."""
         if not isinstance(problem, BoundProblem):

@@ -14,7 +14,7 @@ from ..solution import Solution
 from ..solver import Solver
 from ..solving.running import solve
 from ..validation import check_choice, check_kind
-from .display import Axes, Display, named_solutions
+from .display import Axes, Display, Solutions, named_solutions
 from .palette import Palette
 from .style import GREY, literal
 
@@ -31,15 +31,6 @@ class PosteriorDisplay(Display):
     solutions : dict of str to Solution
     cumulative : bool
         Draw the posterior mass of the classifiers whose risk is at most the abscissa.
-
-    Examples
-    --------
-    >>> import pacb_models as pm
-    >>> from pacb_models.plots import PosteriorDisplay
-    >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500)
-    >>> display = PosteriorDisplay.from_solutions(problem, [pm.solve(problem), pm.solve(problem, "fixed-point")])
-    >>> sorted(display.solutions)
-    ['fixed-point', 'frontier']
     """
 
     problem: Problem
@@ -47,12 +38,7 @@ class PosteriorDisplay(Display):
     cumulative: bool = False
 
     @classmethod
-    def from_solutions(
-        cls,
-        problem: Problem,
-        solutions: Solution | Sequence[Solution] | Mapping[str, Solution],
-        cumulative: bool = False,
-    ) -> PosteriorDisplay:
+    def from_solutions(cls, problem: Problem, solutions: Solutions, cumulative: bool = False) -> PosteriorDisplay:
         """A display of one or several solutions of a problem."""
         named = named_solutions(solutions)
         for name, solution in named.items():
@@ -96,15 +82,6 @@ class ConvergenceDisplay(Display):
     solutions : dict of str to Solution
         Solutions with a trace (``pm.solve(problem, solver, trace=True)``).
     against : {"iterations", "seconds"}
-
-    Examples
-    --------
-    >>> import pacb_models as pm
-    >>> from pacb_models.plots import ConvergenceDisplay
-    >>> problem = pm.BoundProblem([0.1, 0.12, 0.2, 0.4], m=500)
-    >>> display = ConvergenceDisplay.from_solvers(problem, ["fixed-point", "ccp"])
-    >>> len(display.traces["ccp"]) > 1
-    True
     """
 
     minimum: float
@@ -125,12 +102,7 @@ class ConvergenceDisplay(Display):
         return cls.from_solutions(problem, found, against)
 
     @classmethod
-    def from_solutions(
-        cls,
-        problem: Problem,
-        solutions: Solution | Sequence[Solution] | Mapping[str, Solution],
-        against: str = "iterations",
-    ) -> ConvergenceDisplay:
+    def from_solutions(cls, problem: Problem, solutions: Solutions, against: str = "iterations") -> ConvergenceDisplay:
         """A display of solutions that have a trace."""
         named = named_solutions(solutions)
         for name, solution in named.items():
