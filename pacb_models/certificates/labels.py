@@ -39,15 +39,12 @@ def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
 
 def check_same_rows(parts: Iterable[tuple[str, Any]]) -> None:
     """Refuse tables and columns of pandas, each after its name, whose indices differ: rows are taken by position."""
-    first: tuple[str, Any] | None = None
-    for name, values in parts:
-        if not hasattr(values, "iloc"):
-            continue
-        if first is None:
-            first = name, values.index
-        elif not first[1].equals(values.index):
+    indexed = [(name, values.index) for name, values in parts if hasattr(values, "iloc")]
+    for name, index in indexed[1:]:
+        if not indexed[0][1].equals(index):
             raise InputError(
-                f"{first[0]} and {name} have different indices; their rows must be the same examples in the same order."
+                f"{indexed[0][0]} and {name} have different indices; their rows must be the same examples in the same "
+                "order."
             )
 
 
@@ -64,15 +61,13 @@ def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_tr
     if (column.dtype.kind in _TEXT) != (truth.dtype.kind in _TEXT):
         raise InputError(f"{name} is of type {column.dtype}, but {of_truth} of {truth.dtype}.")
     for whole, other in ((column, truth), (truth, column)):
-        if whole.dtype.kind in "iu" and other.dtype.kind == "f" and whole.size and _largest(whole) >= LARGEST_EXACT:
+        if whole.dtype.kind not in "iu" or other.dtype.kind != "f" or not whole.size:
+            continue
+        if max(-int(whole.min()), int(whole.max())) >= LARGEST_EXACT:
             raise InputError(
                 f"{name} and {of_truth} are of types {column.dtype} and {truth.dtype}, which cannot be compared "
                 "exactly at this size; give such labels as text or as integers of one type."
             )
-
-
-def _largest(array: NDArray[Any]) -> int:
-    return max(abs(int(array.min())), abs(int(array.max())))
 
 
 def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: str) -> NDArray[Any]:
@@ -86,7 +81,8 @@ def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: st
 
 def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
     """The parts with their labels as whole numbers from 0 on, in the order of the labels, and how many there are."""
-    if all(part.dtype.kind in "iub" for part in parts):
+    kinds = {part.dtype.kind for part in parts}
+    if kinds <= set("iub"):
         low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
         if 0 <= low <= high < _MOST_CODES:
             return list(parts), high + 1
@@ -94,7 +90,8 @@ def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
             # Modulo 2^64 the difference is right whatever the types are, and it is small.
             shift = np.uint64(low % 2**64)
             return [(part.astype(np.uint64) - shift).astype(np.int16) for part in parts], high - low + 1
-    if all(part.dtype.kind in "iubf" for part in parts):
+    # Signed and unsigned numbers of 64 bits have no type in common that tells them apart.
+    if kinds <= set("iubf") and ("f" in kinds or np.result_type(*parts).kind != "f"):
         pairs = [np.unique(part, return_inverse=True) for part in parts]
         known = np.unique(np.concatenate([values for values, _ in pairs]))
         return [
@@ -109,8 +106,8 @@ def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
     try:
         order = sorted(seen)
     except TypeError:
-        kinds = ", ".join(sorted({type(label).__name__ for label in seen}))
-        raise InputError(f"the labels are of several types ({kinds}); they must be of one.") from None
+        types = ", ".join(sorted({type(label).__name__ for label in seen}))
+        raise InputError(f"the labels are of several types ({types}); they must be of one.") from None
     ranks = np.empty(len(seen), dtype=np.int32)
     ranks[[seen[label] for label in order]] = np.arange(len(seen))
     return [ranks[code].reshape(part.shape) for code, part in zip(codes, parts, strict=True)], len(seen)

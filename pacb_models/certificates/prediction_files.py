@@ -18,7 +18,8 @@ from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
-_TEXTS, _PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
+_PARQUET = (".parquet", ".pq")
+_ENDINGS = (".csv", ".csv.gz", *_PARQUET)
 
 
 def count_errors(
@@ -82,12 +83,14 @@ def _check_identifiers(files: Sequence[_PredictionFile], column: str) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    every = pa.chunked_array([chunk for file in files for chunk in file.column(column).chunks], type=pa.string())
-    counts = every.value_counts()
-    twice = counts.filter(pc.greater(counts.field("counts"), 1))
-    if len(twice):
-        value = twice[0]["values"].as_py()
-        raise InputError(f"{column} is {value!r} in {twice[0]['counts']} rows; every example must be counted once.")
+    chunks = []
+    for file in files:
+        with reading(file.path):
+            chunks += file.dataset.to_table(columns=[column]).column(column).cast(pa.string()).chunks
+    counts = pa.chunked_array(chunks, type=pa.string()).value_counts()
+    for twice in counts.filter(pc.greater(counts.field("counts"), 1))[:1]:
+        value = twice["values"].as_py()
+        raise InputError(f"{column} is {value!r} in {twice['counts']} rows; every example must be counted once.")
 
 
 def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], int]:
@@ -102,21 +105,7 @@ def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = No
 
 
 def _files(path: Path) -> list[Path]:
-    if path.is_dir():
-        return sorted(_of_folder(path))
-    if not path.exists():
-        raise InputError(f"cannot read {str(path)!r}: there is no such file.")
-    if not _known(path):
-        raise InputError(f"{str(path)!r} must end in .csv, .csv.gz or .parquet.")
-    return [path]
-
-
-def _known(path: Path) -> bool:
-    return path.name.lower().endswith((*_TEXTS, *_PARQUET))
-
-
-def _of_folder(folder: Path) -> Iterator[Path]:
-    """The files of a folder and those below it; what cannot be read is refused, since a part is not the whole.
+    """The file, or those of a folder and below it; what cannot be read is refused, since a part is not the whole.
 
     Names that begin with a dot or an underscore are other programs' copies and notes, as for Parquet's readers.
     """
@@ -124,22 +113,26 @@ def _of_folder(folder: Path) -> Iterator[Path]:
     def refuse(reason: OSError) -> None:
         raise InputError(f"cannot read the folder {str(reason.filename)!r}: {reason.strerror}.")
 
-    for place, folders, names in os.walk(folder, onerror=refuse):
+    if not path.exists():
+        raise InputError(f"cannot read {str(path)!r}: there is no such file.")
+    if not path.is_dir() and not path.name.lower().endswith(_ENDINGS):
+        raise InputError(f"{str(path)!r} must end in .csv, .csv.gz or .parquet.")
+    found = [] if path.is_dir() else [path]
+    for place, folders, names in os.walk(path, onerror=refuse) if path.is_dir() else ():
         folders[:] = [name for name in folders if not name.startswith((".", "_"))]
-        for name in folders:
-            if (Path(place) / name).is_symlink():
-                raise InputError(f"{str(Path(place) / name)!r} is a link to a folder; name that folder itself.")
-        for name in names:
-            file = Path(place) / name
-            if name.startswith((".", "_")) or file.suffix == ".md":
+        for link in (Path(place, name) for name in folders):
+            if link.is_symlink():
+                raise InputError(f"{str(link)!r} is a link to a folder; name that folder itself.")
+        for file in (Path(place, name) for name in names if not name.startswith((".", "_"))):
+            whole = "a folder is counted as a whole"
+            if file.suffix == ".md":
                 continue
-            if not _known(file):
-                raise InputError(
-                    f"{str(file)!r} does not end in .csv, .csv.gz or .parquet; a folder is counted as a whole."
-                )
+            if not file.name.lower().endswith(_ENDINGS):
+                raise InputError(f"{str(file)!r} does not end in .csv, .csv.gz or .parquet; {whole}.")
             if not file.is_file():
-                raise InputError(f"{str(file)!r} is not a file that can be read; a folder is counted as a whole.")
-            yield file
+                raise InputError(f"{str(file)!r} is not a file that can be read; {whole}.")
+            found.append(file)
+    return sorted(found)
 
 
 class _PredictionFile:
@@ -164,13 +157,6 @@ class _PredictionFile:
     def rows(self) -> int:
         with reading(self.path):
             return int(self.dataset.count_rows())
-
-    def column(self, name: str) -> Any:
-        """One column as text."""
-        import pyarrow as pa
-
-        with reading(self.path):
-            return self.dataset.to_table(columns=[name]).column(name).cast(pa.string())
 
     def _classifiers(self, ignored: set[str], identifier: str | None) -> list[str]:
         """The columns of predictions, all of the type of the target."""

@@ -121,7 +121,12 @@ def certify_predictions(
     ['nearly right']
     """
     check_delta(delta)
-    _check_level(level, order, choose)
+    if level is None and order is not None:
+        raise InputError("order is given without level; candidates are tested in an order at a level only.")
+    if level is not None:
+        check_number("level", level, lambda a: 0.0 < a < 1.0, "it must be a risk strictly between 0 and 1")
+        if choose is not None:
+            raise InputError("level and choose are both given; give one of the two.")
     share = None if choose is None else check_share(choose)
     seed = check_seed(random_state, share)
     codes, said, labels, given = _coded(y_true, predictions)
@@ -132,7 +137,10 @@ def certify_predictions(
     # With fewer a majority is one of them, or decided by the order of the labels.
     with_vote = vote and size >= 3
     if with_vote:
-        names = [_vote_name(size, names), *names]
+        called = f"majority vote of {size}"
+        while called in names:
+            called += " (all)"
+        names = [called, *names]
         wrong = np.column_stack([majority(said, labels) != codes, wrong])
     if level is not None:
         places = check_sequence(order, names)
@@ -160,30 +168,11 @@ def errors_of(y_true: ArrayLike, predictions: Any) -> NDArray[np.bool_]:
     return np.asarray(said != codes[:, None])
 
 
-def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[Any], Any, Sequence[Any]]:
-    """True labels and predictions as small whole numbers, the labels that these stand for, and the columns' names."""
+def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[Any], int, list[str]]:
+    """True labels and predictions as whole numbers, how many labels there are, and the columns' names."""
     truth, columns, given = _checked(y_true, predictions)
     (codes, *found), labels = coded([truth, *columns])
     return codes, found[0] if found[0].ndim == 2 else np.column_stack(found), labels, given
-
-
-def _vote_name(size: int, names: Sequence[str]) -> str:
-    """What the majority vote is called; a classifier may have that name already."""
-    name = f"majority vote of {size}"
-    while name in names:
-        name += " (all)"
-    return name
-
-
-def _check_level(level: object, order: object, choose: object) -> None:
-    """A level strictly between 0 and 1; an order goes with it, and a choice does not."""
-    if level is None:
-        if order is not None:
-            raise InputError("order is given without level; candidates are tested in an order at a level only.")
-        return
-    check_number("level", level, lambda a: 0.0 < a < 1.0, "it must be a risk strictly between 0 and 1")
-    if choose is not None:
-        raise InputError("level and choose are both given; give one of the two.")
 
 
 def check_share(choose: object) -> float:
@@ -220,9 +209,7 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[
         check_same_rows([("y_true", y_true), *columns])
         return truth, [label_column(*column, truth, "y_true") for column in columns], [str(name) for name in named]
     matrix = label_array("predictions", predictions)
-    if matrix.ndim == 1:
-        # One classifier.
-        matrix = matrix[:, None]
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix  # one classifier
     if matrix.ndim != 2 or len(matrix) != len(truth) or not matrix.size:
         raise InputError(
             f"predictions has the shape {matrix.shape}; it must have a row for each of the {len(truth)} examples and a "

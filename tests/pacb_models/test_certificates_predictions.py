@@ -235,6 +235,8 @@ def test_large_labels_and_rows_of_other_examples():
     y = np.array([BIG, BIG + 1, BIG + 2], dtype=np.uint64)
     assert pm.certify_predictions(y, y[:, None]).errors.tolist() == [0]
     assert pm.certify_predictions(y, (y + np.uint64(1))[:, None]).errors.tolist() == [3]
+    signed = np.array([0, 2**60, 2**60 + 1])
+    assert pm.certify_predictions(signed, signed[[0, 2, 1], None].astype(np.uint64)).errors.tolist() == [2]
     with pytest.raises(InputError, match="is of type object, but y_true of uint64"):
         pm.certify_predictions(y, [[2**64], [2**64], [2**64]])
     with pytest.raises(InputError, match="different indices"):
