@@ -22,76 +22,61 @@ FOREIGN = pm.BoundProblem([0.1, 0.2], 150, distance=Doubled())
 CATONI = pm.DirectProblem([0.1, 0.2], 50, distance=Catoni(1.0), divergence="kl")
 HALVES = ([0.5, 0.5], [1.0, 0.0])
 DOORS = (
-    *(pm.solve, pm.cross_check, ConvergenceDisplay.from_solvers, pm.available_solvers),
+    *(pm.solve, pm.cross_check, ConvergenceDisplay.from_solvers),
     lambda problem: pm.check_proof(problem, None),
 )
 NO_SOLVER = r"^solver is .*; it must be the name of a solver, or a Solver\.$"
 
+
+def each(call, values, sentence):
+    """The call with each of some values, and what is said of all."""
+    return [(lambda given=given: call(given), sentence) for given in values]
+
+
+A_PROBLEM = r"^problem is .*; it must be a problem, as pm\.BoundProblem makes"
 REFUSED = [
+    *(case for door in DOORS for case in each(door, NO_PROBLEM, A_PROBLEM)),
+    *each(pm.available_solvers, (NO_PROBLEM[0], *NO_PROBLEM[2:]), A_PROBLEM),
     *(
-        (lambda door=door, given=given: door(given), r"^problem is .*; it must be a problem, as pm\.BoundProblem makes")
-        for door in DOORS
-        for given in NO_PROBLEM
-        if (door, given) != (pm.available_solvers, None)
-    ),
-    *(
-        (lambda call=call, given=given: call(given), r"^problem is .*; it must be a BoundProblem\.$")
+        case
         for call in (lambda p: pm.path(p, "delta", [0.1]), lambda p: pm.minimise_certified(p, {"a": (PROBLEM, 1)}))
-        for given in NO_PROBLEM
+        for case in each(call, NO_PROBLEM, r"^problem is .*; it must be a BoundProblem\.$")
     ),
+    *each(pm.solve_many, (5, None, PROBLEM), r"^problems is .*; it must be a sequence of problems\.$"),
     *(
-        (lambda given=given: pm.solve_many(given), r"^problems is .*; it must be a sequence of problems\.$")
-        for given in (5, None, PROBLEM)
-    ),
-    *(
-        (lambda call=call, given=given: call(given), NO_SOLVER)
+        case
         for call in (
             lambda s: pm.solve(PROBLEM, s),
             lambda s: pm.solve_many([PROBLEM], s),
             lambda s: pm.path(PROBLEM, "m", [9], s),
         )
-        for given in (5, None, [], {})
+        for case in each(call, (5, None, [], {}), NO_SOLVER)
     ),
-    *(
-        (lambda given=given: pm.check_derivatives(given), r"^function is .*; it must be a Distance, a Divergence or a")
-        for given in (5, None, "kl", type(PROBLEM))
+    *each(pm.check_derivatives, (5, None, "kl", type(PROBLEM)), r"^function is .*; it must be a Distance, a Diver"),
+    *each(
+        lambda merge: pm.solve(PROBLEM, merge=merge), ("yes", None, 1), r"merge is .*; it must be 'auto', True or Fal"
     ),
-    *(
-        (lambda given=given: pm.solve(PROBLEM, merge=given), r"merge is .*; it must be 'auto', True or False\.")
-        for given in ("yes", None, 1, "False")
+    *each(Catoni, (0.0, -1.0, math.inf, math.nan, "1"), r"beta is .*; it must be a positive number"),
+    *each(
+        lambda alpha: quasi_convexity_condition(SQUARED, *HALVES, alpha),
+        (0.0, 1.0, math.nan, "half", True),
+        "alpha is .*strictly between 0 and 1",
     ),
-    *(
-        (lambda given=given: Catoni(given), r"beta is .*; it must be a positive number")
-        for given in (0.0, -1.0, math.inf, math.nan, "1")
+    *each(
+        lambda count: validation.check_count("starts", count), (0, 2.0, True, "3", None), "starts is .* a whole number"
     ),
-    *(
-        (lambda given=given: quasi_convexity_condition(SQUARED, *HALVES, given), "alpha is .*strictly between 0 and 1")
-        for given in (0.0, 1.0, math.nan, "half", True)
-    ),
-    *(
-        (lambda given=given: validation.check_positive("tolerance", given), "tolerance is .*; it must be a positive")
-        for given in (0.0, -1.0, math.nan, math.inf, True, "1", None)
-    ),
-    *(
-        (lambda given=given: validation.check_count("starts", given), "starts is .*; it must be a whole number of at")
-        for given in (0, 2.0, True, "3", None)
-    ),
-    *(
-        (lambda given=given: pm.BoundProblem([0.1], 50, **given).cvxpy_problem(), "no CVXPY form: its bound is not")
-        for given in ({"distance": "squared"}, {}, {"divergence": "kl", "distance": "pinsker"}, {"distance": Doubled()})
+    *each(
+        lambda changes: pm.BoundProblem([0.1], 50, **changes).cvxpy_problem(),
+        ({"distance": "squared"}, {}, {"divergence": "kl", "distance": "pinsker"}, {"distance": Doubled()}),
+        "no CVXPY form: its bound is not",
     ),
     (lambda: FOREIGN.pyomo_model(), "the doubled distance lacks the method `express`"),
     (lambda: PROBLEM.pyomo_model("dense"), "formulation is 'dense'; it must be one of 'lifted', 'substituted'"),
     (lambda: pm.solve_many([PROBLEM, 3]), r"problems\[1\] is 3; it must be a problem"),
-    *(
-        (lambda given=given: pm.cross_check(PROBLEM, **given), sentence)
-        for given, sentence in (
-            ({"solvers": ["magic"]}, "solver is 'magic'"),
-            ({"options": {"magic": {}}}, "solver is 'magic'"),
-            ({"tol": math.nan}, "tol is nan"),
-            ({"time_limit": 0}, "time_limit is 0"),
-        )
-    ),
+    (lambda: pm.cross_check(PROBLEM, solvers=["magic"]), "solver is 'magic'"),
+    (lambda: pm.cross_check(PROBLEM, options={"magic": {}}), "solver is 'magic'"),
+    (lambda: pm.cross_check(PROBLEM, tol=math.nan), "tol is nan"),
+    (lambda: pm.cross_check(PROBLEM, time_limit=0), "time_limit is 0"),
     (lambda: pm.cross_check(PROBLEM, 5), r"^solvers is 5; it must be a list of solvers\.$"),
     (lambda: ConvergenceDisplay.from_solvers(PROBLEM, 5), r"^solvers is 5; it must be a list of solvers\.$"),
     (lambda: pm.path(PROBLEM, [], [0.1]), r"^parameter is \[\]; it must be the name of a parameter\.$"),

@@ -22,12 +22,10 @@ pytestmark = pytest.mark.outside
 PACB = [sys.executable, "-m", "pacb_models"]
 
 
-def pacb(*arguments: str, path: Path | None = None, **keywords) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, **keywords.pop("env", {})}
-    if path is not None:
-        environment["PYTHONPATH"] = str(path)
-    keywords = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
-    return subprocess.run([*PACB, *arguments], text=True, env=environment, timeout=300, check=False, **keywords)
+def pacb(*arguments: str, path: Path | None = None, env: dict[str, str] | None = None, **keywords):
+    environment = {**os.environ, **(env or {}), **({} if path is None else {"PYTHONPATH": str(path)})}
+    keywords = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 300, **keywords}
+    return subprocess.run([*PACB, *arguments], text=True, env=environment, check=False, **keywords)
 
 
 def complains_in_one_line(done: subprocess.CompletedProcess[str], status: int, phrase: str) -> bool:
@@ -37,31 +35,23 @@ def complains_in_one_line(done: subprocess.CompletedProcess[str], status: int, p
 # --- imports ---------------------------------------------------------------------------------------------------------
 
 
-def imported_by(program: str) -> set[str]:
-    code = f"import sys; {program}; print(*sys.modules)"
-    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
-
-
 @pytest.mark.parametrize(
     ("program", "absent"),
     [
-        ("import pacb_models", {"numpy", "importlib.metadata"}),
-        (
-            "from pacb_models import BoundProblem, cross_check, solve",
-            {"scipy", "importlib.metadata", "pandas", "cvxpy", "pyomo"},
-        ),
+        ("import pacb_models", "numpy importlib.metadata"),
+        ("from pacb_models import BoundProblem, cross_check, solve", "scipy importlib.metadata pandas cvxpy pyomo"),
         (
             "import pacb_models as pm; pm.solve(pm.BoundProblem([0.1, 0.2], m=9), 'fixed-point')",
-            {"pyomo", "cvxpy", "cyipopt", "sklearn", "matplotlib", "pandas"},
+            "pyomo cvxpy cyipopt sklearn matplotlib pandas",
         ),
-        (
-            "import pacb_models.commands.program as cli; cli.build_parser()",
-            {"numpy", "rich"},  # and so nothing that needs NumPy
-        ),
+        # And so nothing that needs NumPy.
+        ("import pacb_models.commands.program as cli; cli.build_parser()", "numpy rich"),
     ],
 )
 def test_nothing_is_imported_before_it_is_used(program, absent):
-    assert not imported_by(program) & absent
+    code = [sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"]
+    imported = subprocess.run(code, capture_output=True, text=True, check=True).stdout.split()
+    assert not {*imported} & {*absent.split()}
 
 
 def test_every_public_name_is_found_and_none_is_a_module():
@@ -71,10 +61,7 @@ def test_every_public_name_is_found_and_none_is_a_module():
     modules = {module.name for module in pkgutil.iter_modules(pm.__path__)}
     for name in pm.__all__:
         found = getattr(pm, name)
-        if name in modules:
-            assert found is import_module(f"pacb_models.{name}")
-        else:
-            assert found.__name__ == name
+        assert found is import_module(f"pacb_models.{name}") if name in modules else found.__name__ == name
     with pytest.raises(AttributeError, match="nonsense"):
         _ = pm.nonsense
 
@@ -136,9 +123,8 @@ def test_output_in_an_encoding_without_our_letters(tmp_path):
 
 
 def test_standard_input_may_be_unreadable():
-    closed = subprocess.run(
-        ["sh", "-c", f"{sys.executable} -m pacb_models solve - --m 9 <&-"], capture_output=True, text=True, check=False
-    )
+    shell = ["sh", "-c", f"{sys.executable} -m pacb_models solve - --m 9 <&-"]
+    closed = subprocess.run(shell, capture_output=True, text=True, check=False)
     assert complains_in_one_line(closed, 2, "cannot read the risk file 'standard input'")
     undecodable = subprocess.run([*PACB, "solve", "-", "--m", "9"], input=b"0.1\n\xff\n", capture_output=True)
     assert undecodable.returncode == 2 and b"not a text file in UTF-8" in undecodable.stderr
@@ -154,14 +140,8 @@ def test_standard_input_with_a_byte_order_mark():
 
 
 def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(tmp_path):
-    install(
-        tmp_path,
-        "commands",
-        "absent = no_such_module:f",
-        "leaves = leaving:f",
-        "solve = theirs:solve",
-        "fine = theirs:fine",
-    )
+    broken = ("absent = no_such_module:f", "leaves = leaving:f", "solve = theirs:solve")
+    install(tmp_path, "commands", *broken, "fine = theirs:fine")
     (tmp_path / "leaving.py").write_text("raise SystemExit('bye')\n")
     (tmp_path / "theirs.py").write_text(
         "from pacb_models.commands.program import add_command\n"
@@ -235,7 +215,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.outside
 def test_a_program_that_is_told_to_end_leaves_none_of_joblib_s_processes(tmp_path):
     (tmp_path / "program.py").write_text(WORK)
     program = subprocess.Popen([sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE)

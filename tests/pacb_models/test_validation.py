@@ -23,13 +23,10 @@ BAD = [
     ({"risks": 0.3}, ["risks", "one-dimensional", r"\(\)"]),
     ({"risks": [[0.1, 0.2]]}, ["risks", "one-dimensional", r"\(1, 2\)"]),
     ({"risks": [0.1, "low", "high"]}, [r"risks\[1\] is 'low'", "number"]),
-    ({"risks": [0.1, [0.2, 0.3]]}, [r"risks\[1\] is \[0\.2, 0\.3\]", "number"]),
     ({"risks": {"a": 0.1}}, ["risks is {'a': 0.1}", "sequence of numbers"]),
     ({"risks": "0.1 0.2"}, ["risks is '0.1 0.2'", "sequence of numbers"]),
-    ({"risks": None}, ["risks is None", "sequence of numbers"]),
     # m
     ({"m": 0}, [r"\bm\b", r"\b0\b"]),
-    ({"m": -3}, [r"\bm\b", "-3"]),
     ({"m": 10.0}, [r"\bm\b", r"10\.0"]),
     ({"m": True}, [r"\bm\b", "True"]),
     ({"m": "many"}, [r"\bm\b", "many"]),
@@ -38,7 +35,6 @@ BAD = [
     # delta
     ({"delta": 0.0}, ["delta is 0.0", "strictly between 0 and 1"]),
     ({"delta": 1.0}, ["delta is 1.0", "strictly between 0 and 1"]),
-    ({"delta": -0.1}, ["delta is -0.1"]),
     ({"delta": float("nan")}, ["delta is nan"]),
     ({"delta": True}, ["delta is True"]),
     ({"delta": "small"}, ["delta is 'small'"]),
@@ -46,7 +42,6 @@ BAD = [
     ({"prior": [0.5, 0.5]}, ["prior has 2 entries", "3 risks"]),
     ({"prior": [0.5, 0.7, -0.2]}, [r"prior\[2\] is -0\.2", "positive"]),
     ({"prior": [0.5, 0.5, 0.0]}, [r"prior\[2\] is 0\.0", "positive"]),
-    ({"prior": [0.5, float("nan"), 0.5]}, [r"prior\[1\] is nan"]),
     ({"prior": [0.5, 0.3, 0.3]}, [r"prior sums to 1\.1", "sum to 1", "1e-09"]),
     ({"prior": [0.5, 0.3, 0.2 + 2e-9]}, [r"prior sums to 1\.000000002"]),
     ({"prior": [1e308, 1e308, 1e308]}, [r"prior sums to inf; it must sum to 1"]),
@@ -56,7 +51,6 @@ BAD = [
     ({"divergence": "tv"}, ["divergence", "'tv'", "chi2", "renyi", "kl"]),
     ({"constant": "best"}, ["constant", "'best'", "exact", "paper"]),
     ({"distance": None}, ["distance", "None"]),
-    ({"divergence": 2}, ["divergence", "2"]),
     ({"distance": ["kl"]}, ["distance", r"\['kl'\]"]),
     # combinations that do not exist
     ({"distance": "pinsker"}, ["pinsker", "chi2", "linear", "squared", "kl"]),
@@ -91,10 +85,7 @@ BAD_POSTERIORS = [
     ([0.5, 0.5], ["posterior has 2 entries", "3 risks"]),
     ([0.5, 0.6, -0.1], [r"posterior\[2\] is -0\.1", "non-negative"]),
     ([0.5, 0.4, 0.2], [r"posterior sums to 1\.1"]),
-    ([0.5, float("nan"), 0.5], [r"posterior\[1\] is nan"]),
     ([[0.5, 0.3, 0.2]], ["posterior", "one-dimensional"]),
-    ([], ["posterior", "empty"]),
-    ("abc", ["posterior"]),
 ]
 
 
