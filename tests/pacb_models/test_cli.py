@@ -74,12 +74,11 @@ def test_a_problem_as_json_needs_no_options(command, problem, tmp_path, pacb, re
 
 def test_names_of_any_length_and_kind_keep_the_table_in_columns(tmp_path, pacb):
     path = tmp_path / "risks.csv"
-    path.write_text('name,risk\na,0.2\n"two\nlines",0.2\n')
-    table = pacb(f"solve {path} --m 50").out.partition("\n\n")[2].splitlines()
-    assert [line.split()[0] for line in table] == ["name", "a", r"two\nlines"]
-    assert len({len(line) for line in table}) == 1
-    path.write_text("name,risk\na,0.2\nb,0.2\n")
-    assert len({len(line) for line in pacb(f"solve {path} --m 50").out.partition("\n\n")[2].splitlines()}) == 1
+    for second, shown in (('"two\nlines"', r"two\nlines"), ("b", "b")):
+        path.write_text(f"name,risk\na,0.2\n{second},0.2\n")
+        table = pacb(f"solve {path} --m 50").out.partition("\n\n")[2].splitlines()
+        assert [line.split()[0] for line in table] == ["name", "a", shown]
+        assert len({len(line) for line in table}) == 1
 
 
 def test_what_solve_prints_as_a_guarantee_is_rounded_to_the_safe_side(tmp_path, pacb):
@@ -130,14 +129,12 @@ BAD_INPUT = [
     ("solve {file} --m 10 --solver magic", "--solver is 'magic'"),
     ("solve {file} --m 10 --option nonsense", "'nonsense'"),
     ("solve {file} --m 10 --option unknown=1", "unknown"),
-    ("solve {file} --m 10 --option solver=1", "'solver=1'"),
     ("solve {file} --m 10 --option problem=1", "'problem=1'"),
     ("solve {file} --m 10 --solver cvxpy", "frontier"),
     ("solve missing.csv --m 10", "missing.csv"),
     ("solve {file}", "--m"),
     ("solve {file} --m ten", "ten"),
     ("check {file} --m 10 --solvers magic", "'magic'"),
-    ("check {file} --m 10 --tol nan", "--tol is nan"),
     ("check {file} --m 10 --tol -1", "tol is -1.0"),
     ("check {file} --m 10 --time-limit 0", "--time-limit is 0.0"),
     ("solve {file} --m 10 --top -1", "--top is -1"),
@@ -147,11 +144,9 @@ BAD_INPUT = [
     ("constants --m 5 --order=0 --divergence renyi", "--order is 0.0"),
     ("constants --m 5 --order 3", "--order needs --divergence renyi"),
     ("solve {file} --m 10 --order 3", "--order needs --divergence renyi"),
-    ("check {file} --m 10 --order 3 --divergence kl", "--order needs --divergence renyi"),
     ("frobnicate", "frobnicate"),
     ("solve {file} --m 10 --solver ''", "--solver is empty"),
     ("solve {file} --m 10 --solver=", "--solver is empty"),
-    ("check {file} --m 10 --solvers ''", "--solvers is empty"),
     ("bench --report ''", "--report is empty"),
     ("solve {file} --m 10 --at-most speed=1", "no column 'speed'; its columns are 'name', 'risk'."),
     ("check {file} --m 10 --at-most risk=low", "--at-most is 'risk=low'; it must have the form COLUMN="),
@@ -175,26 +170,20 @@ def test_bad_input_is_exit_two_and_one_line(risk_file, refused, line, named):
 
 
 @pytest.mark.parametrize(
-    ("options", "labels", "named"),
+    ("options", "named"),
     [
-        ("--seed -1", "ab" * 20, "--seed is -1"),
-        ("--seed 99999999999", "ab" * 20, "--seed is 99999999999; it must be a whole number from 0 to 4294967295"),
-        ("--jobs 0", "ab" * 20, "--jobs is 0"),
-        ("--out {file}", "ab" * 20, "the table itself"),
-        ("--model {file}", "ab" * 20, "the table itself"),
-        ("--lambdas x", "ab" * 20, "--lambdas is 'x'"),
-        ("", "a" * 39 + "b", "cannot be trained on this table: The number of classes"),
+        ("--seed -1", "--seed is -1"),
+        ("--seed 99999999999", "--seed is 99999999999; it must be a whole number from 0 to 4294967295"),
+        ("--jobs 0", "--jobs is 0"),
+        ("--out {file}", "the table itself"),
+        ("--lambdas x", "--lambdas is 'x'"),
+        ("", "cannot be trained on this table: The number of classes"),
     ],
 )
-def test_bad_input_of_fit_is_one_line_too(tmp_path, options, labels, named, refused):
+def test_bad_input_of_fit_is_one_line_too(tmp_path, options, named, refused):
     path = tmp_path / "table.csv"
-    path.write_text("x,class\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
+    path.write_text("x,class\n" + "".join(f"{k},{'b' if k == 39 else 'a'}\n" for k in range(40)))
     refused(named, f"fit {path} --target class --count 2 {options.replace('{file}', str(path))}")
-
-
-def test_a_risk_outside_the_range_is_named_with_its_index(tmp_path, refused):
-    (tmp_path / "risks.txt").write_text("0.1\n0.2\n1.5\n")
-    refused("pacb solve: risks[2] is 1.5; every risk must lie in [0, 1].\n", f"solve {tmp_path}/risks.txt --m 10")
 
 
 def test_option_values_are_json_where_they_are_json():

@@ -27,8 +27,8 @@ SOLVER = Failing()
 """
 
 
-class Failing(Solver):
-    name = "failing"
+class Raising(Solver):
+    name = "raising"
     needs = ("problem.bound_at",)
 
     def __init__(self, reason):
@@ -36,6 +36,18 @@ class Failing(Solver):
 
     def run(self, problem):
         raise self.reason
+
+
+@pytest.fixture
+def with_solver(tmp_path):
+    """The line of a command with the solver of a text."""
+
+    def line(text, command="solve", option="--solver"):
+        (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
+        (tmp_path / "mine.py").write_text(text)
+        return f"{command} {tmp_path}/risks.csv --m 50 {option} {tmp_path}/mine.py:SOLVER"
+
+    return line
 
 
 @pytest.mark.outside
@@ -50,10 +62,8 @@ class Failing(Solver):
         ("raise MemoryError", "out of memory"),
     ],
 )
-def test_solve_says_that_the_solver_failed(tmp_path, body, said, pacb):
-    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
-    (tmp_path / "mine.py").write_text(FAILING.format(body=body))
-    printed = pacb(f"solve {tmp_path}/risks.csv --m 50 --solver {tmp_path}/mine.py:SOLVER", code=1)
+def test_solve_says_that_the_solver_failed(with_solver, body, said, pacb):
+    printed = pacb(with_solver(FAILING.format(body=body)), code=1)
     assert printed.out == "" and printed.err.startswith(f"pacb solve: {said}") and printed.err.count("\n") == 1
     assert len(printed.err) < 1200
 
@@ -61,7 +71,7 @@ def test_solve_says_that_the_solver_failed(tmp_path, body, said, pacb):
 @pytest.mark.parametrize("reason", [pm.InputError("option a is 1."), KeyboardInterrupt(), MemoryError()])
 def test_what_is_not_the_solver_s_failure_is_handed_on(reason):
     with pytest.raises(type(reason)) as caught:
-        pm.solve(PROBLEM, Failing(reason))
+        pm.solve(PROBLEM, Raising(reason))
     assert caught.value is reason
 
 
@@ -72,12 +82,9 @@ CHATTY = FAILING.replace("import sys", "import os, sys").format(
 )
 
 
-@pytest.mark.parametrize("command", ["solve", "check"])
-def test_json_is_all_of_standard_output_whatever_a_solver_prints(tmp_path, capfd, command):
-    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
-    (tmp_path / "mine.py").write_text(CHATTY.format(seconds=0.0))
-    option = "--solver" if command == "solve" else "--solvers"
-    words = [command, str(tmp_path / "risks.csv"), "--m", "50", option, f"{tmp_path / 'mine.py'}:SOLVER"]
+@pytest.mark.parametrize(("command", "option"), [("solve", "--solver"), ("check", "--solvers")])
+def test_json_is_all_of_standard_output_whatever_a_solver_prints(with_solver, capfd, command, option):
+    words = with_solver(CHATTY.format(seconds=0.0), command, option).split()
     assert main([*words, "--json"]) == 1
     printed = capfd.readouterr()
     assert json.loads(printed.out) and r"red \\x1b[31m\\nnew line" in printed.out
@@ -87,8 +94,6 @@ def test_json_is_all_of_standard_output_whatever_a_solver_prints(tmp_path, capfd
 
 
 @pytest.mark.parametrize("seconds", ["float('nan')", "-1e9", "float('inf')"])
-def test_a_time_that_is_none_is_named(tmp_path, seconds, pacb):
-    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
-    (tmp_path / "mine.py").write_text(CHATTY.format(seconds=seconds))
-    done = pacb(f"solve {tmp_path}/risks.csv --m 50 --solver {tmp_path}/mine.py:SOLVER", code=1)
+def test_a_time_that_is_none_is_named(with_solver, seconds, pacb):
+    done = pacb(with_solver(CHATTY.format(seconds=seconds)), code=1)
     assert "it returned the setup_seconds" in done.err.splitlines()[-1]

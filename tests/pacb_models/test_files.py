@@ -60,34 +60,33 @@ def test_failures_leave_nothing_behind(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+COUNTING = """
+import sys, time
+from pathlib import Path
+from pacb_models.errors import InputError
+from pacb_models.files import held
+path, done = Path(sys.argv[1]), 0
+while done < 20:
+    try:
+        with held(path):
+            number = int(path.read_text())
+            time.sleep(0.001)
+            path.write_text(str(number + 1))
+            done += 1
+    except InputError:
+        time.sleep(0.001)
+"""
+
+
 @pytest.mark.outside
 def test_a_file_is_held_by_one_process_at_a_time(tmp_path):
     """Many processes that add one to a number, each reading and writing it while it holds the file: none is lost."""
-    script = (
-        "import sys, time\nfrom pathlib import Path\nfrom pacb_models.errors import InputError\n"
-        "from pacb_models.files import held\npath = Path(sys.argv[1])\ndone = 0\n"
-        "while done < 20:\n"
-        "    try:\n"
-        "        with held(path):\n"
-        "            number = int(path.read_text())\n"
-        "            time.sleep(0.001)\n"
-        "            path.write_text(str(number + 1))\n"
-        "            done += 1\n"
-        "    except InputError:\n"
-        "        time.sleep(0.001)\n"
-    )
     path = tmp_path / "number"
     path.write_text("0")
-    processes = [subprocess.Popen([sys.executable, "-c", script, str(path)]) for _ in range(4)]
+    processes = [subprocess.Popen([sys.executable, "-c", COUNTING, str(path)]) for _ in range(4)]
     assert [process.wait(timeout=120) for process in processes] == [0] * 4
     assert path.read_text() == "80"
     assert sorted(tmp_path.iterdir()) == [path]
-
-
-def test_a_place_that_cannot_be_held_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match=r"cannot write .*below.txt.: "), held(tmp_path / "file" / "below.txt"):
-        pass
 
 
 @pytest.mark.parametrize(
