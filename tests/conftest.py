@@ -76,9 +76,8 @@ def paper_dataset(request: pytest.FixtureRequest) -> Callable[[str], Any]:
     from pacb_models.benchmarks.experiments.datasets import load_dataset
 
     def load(name: str) -> Any:
-        if name == "wdbc" and not RAW_FILES.is_dir():
-            return load_dataset(name)
-        return load_dataset(name, request.getfixturevalue("data_dir"))
+        alone = name == "wdbc" and not RAW_FILES.is_dir()
+        return load_dataset(name, None if alone else request.getfixturevalue("data_dir"))
 
     return load
 

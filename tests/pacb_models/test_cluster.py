@@ -215,12 +215,11 @@ def test_a_fit_goes_on_without_a_worker_and_ends_without_a_scheduler(cluster, wo
 def test_an_interrupt_is_answered_while_nobody_else_does(cluster, tmp_path, who):
     program = (
         "import spread_work\nfrom pacb_models.cluster import spread\n"
-        "for item, _ in spread(spread_work.napping, range(1000), {!r}):\n    print(item, flush=True)\n"
+        f"for item, _ in spread(spread_work.napping, range(1000), {cluster.address!r}):\n    print(item, flush=True)\n"
     )
-    command = [sys.executable, "-c", program.format(cluster.address)]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = subprocess.Popen(command, env=environment, **pipes)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    running = subprocess.Popen([sys.executable, "-c", program], env=environment, **pipes)
     assert running.stdout.readline()
     stopped = [cluster.scheduler] if who == "scheduler" else cluster.workers
     for process in stopped:

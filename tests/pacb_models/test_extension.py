@@ -25,6 +25,8 @@ from pacb_models.solving.registry import capable_solvers, get_solver
 from ..own_bounds import Doubled, Relative, Sharp, Squares, TangentChiSquared
 
 RISKS = [0.05, 0.08, 0.1, 0.3]
+#: Posteriors.
+DRAWN = np.random.default_rng(0).dirichlet(np.ones(4), size=2000)
 
 
 class Prior(Solver):
@@ -43,7 +45,7 @@ def test_a_distance_with_its_own_constant(divergence):
     kl = problem.replace(distance="kl")
     assert problem.log_constant == kl.log_constant
     assert problem.constant_value == pytest.approx(kl.constant_value, rel=1e-12)
-    for q in np.random.default_rng(0).dirichlet(np.ones(4), size=20):
+    for q in DRAWN[:20]:
         # The inverse of a minorant of kl is no smaller than that of kl, and it solves its own equation.
         bound, L = problem.bound(q), problem.empirical_risk(q)
         assert bound >= kl.bound(q)
@@ -57,8 +59,7 @@ def test_a_divergence_says_which_moments_it_needs():
     assert problem.divergence == "tangent-chi2"
     assert problem.constant_value == chi2.constant_value
     assert problem.bound(problem.prior) == pytest.approx(chi2.bound(chi2.prior), rel=1e-15)
-    for q in np.random.default_rng(0).dirichlet(np.ones(4), size=20):
-        assert problem.bound(q) >= chi2.bound(q)
+    assert all(problem.bound(q) >= chi2.bound(q) for q in DRAWN[:20])
 
 
 def test_a_divergence_and_distance_that_do_not_go_together_are_refused():
@@ -71,8 +72,7 @@ def test_ipopt_minimises_bounds_it_has_no_name_for(distance):
     problem = pm.BoundProblem(RISKS, m=200, distance=distance, divergence=TangentChiSquared())
     solution = pm.solve(problem, solver="cyipopt")
     assert solution.status == "optimal"
-    others = np.random.default_rng(0).dirichlet(np.ones(4), size=2000)
-    assert solution.bound <= min(problem.bound(q) for q in others)
+    assert solution.bound <= min(map(problem.bound, DRAWN))
 
 
 def test_a_solver_that_is_not_registered():
@@ -211,9 +211,8 @@ def test_what_a_class_does_not_have_is_not_checked():
     problem = pm.BoundProblem(RISKS, m=200, distance="linear", divergence=Plain())
     assert {"mirror", "spg", "softmax"} <= set(capable_solvers(problem))
     assert not {"fixed-point", "cyipopt"} & set(capable_solvers(problem))
-    assert pm.solve(problem).bound == pytest.approx(
-        pm.solve(problem.replace(divergence="chi2"), "mirror").bound, abs=1e-9
-    )
+    chi2 = pm.solve(problem.replace(divergence="chi2"), "mirror")
+    assert pm.solve(problem).bound == pytest.approx(chi2.bound, abs=1e-9)
 
 
 # --- a problem of another form ----------------------------------------------------------------------------------------
@@ -237,11 +236,14 @@ class Quadratic(Problem):
         return self.A @ q + self.costs + shares @ self.rows / shares.sum()
 
 
+TICKS = np.linspace(0.0, 1.0, 301)
+GRID = np.array([(a, b, 1.0 - a - b) for a in TICKS for b in TICKS if a + b <= 1.0 + 1e-12])
+
+
 @cache
 def brute_force(seed):
     """The smallest bound on a grid."""
-    problem, ticks = Quadratic(seed), np.linspace(0.0, 1.0, 301)
-    return min(problem.bound((a, b, 1.0 - a - b)) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12)
+    return min(map(Quadratic(seed).bound, GRID))
 
 
 GENERAL = ("mirror", "spg", "lbfgsb", "slsqp", "trust-constr", "frank-wolfe", "softmax")
@@ -390,11 +392,9 @@ def test_a_tangent_under_constraints():
 
     rng = np.random.default_rng(1)
     kept = [pm.weights(at_most=0.6, at_least=0.05), pm.average([1.0, 2.0, 4.0], at_most=2.2)]
-    ticks = np.linspace(0.0, 1.0, 301)
-    grid = np.array([(a, b, 1.0 - a - b) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12])
     for _ in range(3):
         problem = Shares(rng.normal(size=(3, 3)), rng.normal(size=3), kept)
-        inside = [q for q in grid if problem.posteriors.violation(q) <= 1e-12]
+        inside = [q for q in GRID if problem.posteriors.violation(q) <= 1e-12]
         best = min(map(problem.bound, inside))
         solution = pm.solve(problem, "slsqp")
         assert best - 0.05 <= solution.lower_bound <= best
@@ -408,9 +408,17 @@ def test_lies_about_a_convex_bound_prove_nothing():
         with pytest.raises(ProofError, match="not taken at a posterior"):
             tangent_of(problem, wrong)
 
-    class Steeper(Bernstein):
+    class Slanted(Bernstein):
+        factor = 0.5
+
         def gradient(self, posterior):
-            return 0.5 * super().gradient(posterior)
+            return self.factor * super().gradient(posterior)
+
+    class Slightly(Slanted):
+        factor = 0.999
+
+    class Flat(Slanted):
+        factor = 0.0
 
     class Lost(Bernstein):
         def gradient(self, posterior):
@@ -425,20 +433,12 @@ def test_lies_about_a_convex_bound_prove_nothing():
         def gradient(self, posterior):
             return -2.0 * np.asarray(posterior)
 
-    class Slightly(Bernstein):
-        def gradient(self, posterior):
-            return 0.999 * super().gradient(posterior)
-
-    class Flat(Bernstein):
-        def gradient(self, posterior):
-            return np.zeros(6)
-
-    for wrong in (Steeper(SIX, 400, 0.3), Slightly(SIX, 400, 0.3), Flat(SIX, 400, 0.3), Flat(SIX[::-1], 400, 0.3)):
+    for wrong in (Slanted(SIX, 400, 0.3), Slightly(SIX, 400, 0.3), Flat(SIX, 400, 0.3), Flat(SIX[::-1], 400, 0.3)):
         with pytest.raises(ProofError, match="below its tangent"):
             tangent_of(wrong, q)
     with pytest.raises(ProofError, match="not finite"):
         tangent_of(Lost(SIX, 400, 0.3), q)
-    for wrong in (Steeper, Lost):
+    for wrong in (Slanted, Lost):
         with pytest.raises(pm.InputError, match=rf"{wrong.__name__}: `gradient` has the slope .* it must be about"):
             pm.solve(wrong(SIX, 400, 0.3))
     concave = pm.solve(Cap(SIX, 400, 0.3))
@@ -643,9 +643,6 @@ def test_an_equal_object_with_a_fault_is_not_taken_for_the_good_one():
     class Wrong(Forgetful):
         def derivatives(self, L, b):
             return super().derivatives(L, b)._replace(b=-1.0)
-
-        def __hash__(self):
-            return 0
 
     pm.solve(pm.BoundProblem([0.1, 0.2], m=100, distance=Forgetful(1.0)), "mirror")
     with pytest.raises(pm.InputError, match="Wrong: `derivatives` has b = -1"):

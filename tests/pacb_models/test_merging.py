@@ -1,6 +1,7 @@
 """Equal risks as one classifier: the groups against a dictionary, the theorem by its consequences, every solver."""
 
-from collections import Counter, defaultdict
+import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -36,24 +37,18 @@ def tied(seed: int, size: int = 30, m: int = 40, random_prior: bool = True, **ar
 @st.composite
 def tied_problems(draw, sizes, m):
     """The same, drawn."""
-    divergence, distance = draw(st.sampled_from(PAIRS))
-    size = draw(sizes)
+    (divergence, distance), size = draw(st.sampled_from(PAIRS)), draw(sizes)
     errors = np.append(draw(arrays(st.sampled_from([0, 3, 4, 7, 11, 20]), size - 1)), m).astype(int)
-    arguments = {"distance": distance, "divergence": divergence, "order": 1.5}
-    return pm.BoundProblem.from_counts(errors, m, prior=draw(priors(size)), **arguments)
-
-
-def expected_groups(risks: np.ndarray) -> dict[float, list[int]]:
-    members = defaultdict(list)
-    for index, risk in enumerate(risks.tolist()):
-        members[risk].append(index)
-    return dict(sorted(members.items()))
+    bound = {"distance": distance, "divergence": divergence, "order": 1.5}
+    return pm.BoundProblem.from_counts(errors, m, prior=draw(priors(size)), **bound)
 
 
 def check_groups(problem: pm.BoundProblem) -> None:
     """Risks, prior weights, counts and both directions of the translation, by definition."""
-    merged, members = problem.merged(), expected_groups(problem.risks)
-    smaller = merged.problem
+    merged, members = problem.merged(), {}
+    for index, risk in enumerate(problem.risks.tolist()):
+        members.setdefault(risk, []).append(index)
+    smaller, members = merged.problem, dict(sorted(members.items()))
     if len(members) == problem.size:
         assert smaller is problem and merged.groups is None
         return
@@ -102,11 +97,7 @@ def test_groups_are_those_of_equal_risks(m, errors, data, how):
 @pytest.mark.parametrize("how", ["quotients", "one minus accuracy", "no counts"])
 def test_groups_of_a_large_set(how, m):
     errors = np.random.default_rng(0).integers(0, 900, 20_000)
-    risks = {
-        "quotients": errors / m,
-        "one minus accuracy": 1.0 - (m - errors) / m,
-        "no counts": errors / 1777,
-    }[how]
+    risks = {"quotients": errors / m, "one minus accuracy": 1.0 - (m - errors) / m, "no counts": errors / 1777}[how]
     check_groups(pm.BoundProblem(risks, m, distance="linear", prior=dirichlet(errors.size, 3)))
 
 
@@ -152,10 +143,6 @@ def test_from_counts_is_the_problem_of_the_risks():
         ([1, -1], r"errors\[1\] is -1.0; every count must be a whole number from 0 to m = 10."),
         ([11, 12], r"errors\[0\] is 11.0 \(and 1 more\); every count .* m = 10."),
         ([0.5], r"errors\[0\] is 0.5; every count must be a whole number"),
-        ([], "errors must hold at least one number, but it is empty."),
-        ([1, "many"], r"errors\[1\] is 'many'; every entry must be a number."),
-        ([[1]], "errors must be one-dimensional"),
-        ([float("nan")], r"errors\[0\] is nan"),
         ([float("inf")], r"errors\[0\] is inf"),
     ],
 )
@@ -298,14 +285,7 @@ def test_paper_break_is_counted_in_classifiers():
 def test_set_up_includes_merging(monkeypatch):
     problem = tied(1, divergence="chi2", distance="linear")
     original = merging.merge
-
-    def slowly(argument):
-        import time
-
-        time.sleep(0.05)
-        return original(argument)
-
-    monkeypatch.setattr(merging, "merge", slowly)
+    monkeypatch.setattr(merging, "merge", lambda argument: time.sleep(0.05) or original(argument))
     assert pm.solve(problem, merge=True).setup_seconds >= 0.05
 
 
