@@ -1,13 +1,17 @@
-"""Objects that never change, so that what was computed from them once stays right."""
+"""Objects that never change, and answers that are remembered for an object: what was computed once stays right."""
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable, Hashable
+from functools import lru_cache, wraps
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .plugins import ours
+
+Answer = TypeVar("Answer")
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
@@ -43,3 +47,30 @@ class Immutable:
     def _another(self) -> str:
         """What to do instead, as a clause."""
         return "it never changes; make another one"
+
+
+class _Itself:
+    """A key that equals no other object's: the equality of a third-party class may forget attributes."""
+
+    def __init__(self, thing: object) -> None:
+        self.thing = thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and other.thing is self.thing
+
+
+def per_object(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Remember what a function of an object, and of hashable arguments, returned.
+
+    An object that cannot be hashed may change, and is asked each time.
+    """
+    remembered = lru_cache(maxsize=2**16)(lambda key, *arguments: function(key.thing, *arguments))
+
+    @wraps(function)
+    def ask(thing: Any, *arguments: Hashable) -> Answer:
+        return remembered(_Itself(thing), *arguments) if isinstance(thing, Hashable) else function(thing, *arguments)
+
+    return ask

@@ -27,8 +27,8 @@ DONE, FAILED, BAD_INPUT = 0, 1, 2
 #: The entry-point group of further commands.
 COMMANDS_GROUP = "pacb_models.commands"
 
-#: The commands that need no look at what is installed, and where they are.
-_COMMANDS = ("solve", "check", "constants", "prove", "verify")
+#: The commands that need no look at what is installed, by the modules that add them.
+_COMMANDS = {"solve": ("solve", "check"), "constants": ("constants",), "prove": ("prove", "verify")}
 
 
 class Parser(argparse.ArgumentParser):
@@ -154,7 +154,7 @@ def build_parser(command: str = "") -> Parser:
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
         import_module(f".{name}", __package__).add_parser(subparsers)
-    if command not in _COMMANDS:
+    if not any(command in names for names in _COMMANDS.values()):
         entry = next((entry for entry in registered(COMMANDS_GROUP) if entry.name == command), None)
         if entry is None:
             load_all(COMMANDS_GROUP, lambda add: add(subparsers))

@@ -1,4 +1,4 @@
-"""``pacb solve``: minimise one bound."""
+"""``pacb solve`` and ``pacb check``: minimise one bound, with one solver or with all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RunStopped
 from ..terminal import Column, aligned
 from ..wording import at_least, at_most, confidence_text, one_line
-from .arguments import SOLVER_FILE, add_problem_arguments, draw_path, parse_options, problem_from
+from .arguments import SOLVER_FILE, add_problem_arguments, draw_path, named_solvers, parse_options, problem_from
 from .program import DONE, FAILED, add_command
 from .streams import chatter_among_errors
 
@@ -37,6 +37,25 @@ def add_parser(subparsers: Any) -> None:
     add("--proof", metavar="FILE", help="write the proof of the minimum, which 'pacb verify' checks")
     add("--json", action="store_true", help="print one JSON object with all fields and weights")
     add("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
+
+    parser = add_command(
+        subparsers,
+        "check",
+        _check,
+        "compare every solver on one bound",
+        "Run every solver that can handle the problem and compare them with the certified optimum.\n"
+        "Exit code 1 when one fails or disagrees.\n\n"
+        "  pacb check risks.csv --m 549 --distance squared\n"
+        "  pacb check risks.csv --m 549 --distance squared --direct\n"
+        "  pacb check risks.csv --m 549 --at-most latency=25 --support-at-most 5\n"
+        "  pacb check risks.csv --m 549 --solvers mine.py:SOLVER,frontier,ipopt",
+    )
+    add_problem_arguments(parser, "the bound along the path of optimal posteriors, with every solver's point on it")
+    add = parser.add_argument
+    add("--solvers", metavar="A,B,...", help=f"which solvers, all that can by default; {SOLVER_FILE}")
+    add("--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement")
+    add("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one")
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -109,3 +128,22 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ..solving.checking import cross_check
+
+    problem, _ = problem_from(options)
+    methods = named_solvers(options.solvers)
+    with chatter_among_errors():
+        table = cross_check(problem, methods, options.tol, time_limit=options.time_limit)
+    if options.json:
+        print(json.dumps(table.as_dict(), allow_nan=False))
+    else:
+        table.show()
+        if problem.posteriors is not None:
+            from ..constraints.wording import ABOUT
+
+            print(ABOUT)
+    draw_path(options.plot, problem, table.solutions)
+    return DONE if table.agree else FAILED

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..immutable import per_object
 from ..numerics.elementwise import Numbers
-from ..per_object import per_object
 from ..plugins import ours
 from ..validation import check_kind
 from .distance import Distance, Inverse

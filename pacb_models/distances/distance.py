@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..errors import UnsupportedProblemError
+from ..immutable import per_object
 from ..numerics.elementwise import Numbers
 from ..numerics.rounding import Constant, ceil_exp
-from ..per_object import per_object
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
