@@ -96,8 +96,6 @@ class TableCoding(TransformerMixin, BaseEstimator):
             missing = np.isnan(values)
         if missing.any() and not self.impute:
             row = int(np.argmax(missing))
-            raise InputError(
-                f"column {name!r} has no {kind} in row {row + 1} ({column.tolist()[row]!r}); the classifiers were "
-                "trained on examples without missing values."
-            )
+            where = f"column {name!r} has no {kind} in row {row + 1} ({column.tolist()[row]!r})"
+            raise InputError(f"{where}; the classifiers were trained on examples without missing values.")
         return values, missing

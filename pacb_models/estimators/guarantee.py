@@ -264,10 +264,8 @@ def _events(name: str, risk: Risk, labels: np.ndarray, predictions: np.ndarray) 
     rows = [np.asarray(risk(labels, prediction)) for prediction in predictions]
     for events in rows:
         if events.shape != labels.shape or not np.isin(events, (0, 1)).all():
-            raise InputError(
-                f"risk {name!r} returned {events.dtype} values of shape {events.shape} for {len(labels)} examples; "
-                "it must return 0 or 1 for each."
-            )
+            said = f"{events.dtype} values of shape {events.shape} for {len(labels)} examples"
+            raise InputError(f"risk {name!r} returned {said}; it must return 0 or 1 for each.")
     return np.array(rows, dtype=bool)
 
 

@@ -8,7 +8,7 @@ by the kernel between the new rows and the union of their support vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from scipy.sparse import csr_matrix, vstack
 from sklearn import config_context
 from sklearn.svm import SVC
-from sklearn.utils.validation import _num_samples, check_array
+from sklearn.utils.validation import check_array
 
 from ..errors import InputError
 from ..numerics.inner import pieces
@@ -119,36 +119,26 @@ class KernelFamily:
 
         The kernel is held for some rows at a time, and coefficients for a batch of members, half a GiB at the most.
         """
-        found = np.empty((len(members), _num_samples(X)), dtype=np.int32)
+        X = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64, order="C")
+        if X.shape[1] != self.vectors.shape[1]:
+            raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
+        found = np.empty((len(members), len(X)), dtype=np.int32)
         batch = max(1, 2**26 // np.prod(self.coefficients[0].shape))
         for start in range(0, len(members), batch):
             chosen = list(members[start : start + batch])
             coefficients = vstack([self.coefficients[index] for index in chosen]).toarray()
-            for rows, kernel in self._kernels(X):
+            for rows in pieces(len(X), _BLOCK):
+                kernel = gaussian_kernel(X[rows], self.vectors, self.gamma)
                 decisions = coefficients @ kernel.T + self.intercepts[chosen].reshape(-1, 1)
                 for place, decision in enumerate(decisions.reshape(len(chosen), -1, len(kernel))):
                     found[start + place, rows] = vote(decision, len(self.classes))
         return self.classes[found]
 
-    def decisions(self, X: Any, index: int) -> np.ndarray:
-        """The decisions of one member, a row for each pair of classes, positive for the first."""
-        parts = [self.coefficients[index] @ kernel.T for _, kernel in self._kernels(X)]
-        return np.concatenate(parts, axis=1) + self.intercepts[index][:, None]
-
-    def _kernels(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """The kernel between the rows, some at a time, and the support vectors."""
-        X = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64, order="C")
-        if X.shape[1] != self.vectors.shape[1]:
-            raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
-        for rows in pieces(X.shape[0], _BLOCK):
-            yield rows, gaussian_kernel(X[rows], self.vectors, self.gamma)
-
 
 class FamilySVC(SVC):
-    """One SVM of a :class:`KernelFamily`: the ``SVC`` with its parameters, which predicts through the family.
+    """One SVM of a :class:`KernelFamily`: ``index_`` is its place there, ``places_`` are those of its support vectors.
 
-    It has what ``SVC`` tells of itself, but for ``support_vectors_``: those are ``family_.vectors``, for all members;
-    ``index_`` is its place among these. Fitted again it is an ``SVC`` of its own.
+    Fitted again it is an ``SVC`` of its own.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FamilySVC:
@@ -156,15 +146,11 @@ class FamilySVC(SVC):
         self.__dict__.pop("family_", None)
         return super().fit(X, y, sample_weight)
 
-    def predict(self, X: Any) -> np.ndarray:
-        return self.family_.predict(X, [self.index_])[0] if hasattr(self, "family_") else super().predict(X)
-
-    def _decision_function(self, X: Any) -> np.ndarray:
-        """What ``decision_function`` makes its scores from."""
-        if not hasattr(self, "family_"):
-            return super()._decision_function(X)
-        decisions = self.family_.decisions(X, self.index_)
-        return -decisions[0] if len(self.classes_) == 2 else decisions.T
+    def __getattr__(self, name: str) -> Any:
+        """The support vectors, which the family keeps for all its members."""
+        if name == "support_vectors_" and "family_" in self.__dict__:
+            return self.family_.vectors[self.places_]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | None) -> list[FamilySVC]:
@@ -187,7 +173,9 @@ def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | Non
     for index, (member, machine) in enumerate(zip(members, trained, strict=True)):
         learnt = {name: value for name, value in vars(machine).items() if name not in vars(member)}
         del learnt["support_vectors_"]
-        member.__dict__.update(learnt, classes_=classes, n_features_in_=X.shape[1], family_=family, index_=index)
+        places = np.searchsorted(support, machine.support_)
+        own = {"family_": family, "index_": index, "places_": places, "classes_": classes, "_gamma": gamma}
+        member.__dict__.update(learnt, **own, shape_fit_=X.shape, n_features_in_=X.shape[1])
     return members
 
 

@@ -107,12 +107,12 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _expanded_grid(self) -> list[Any]:
         if self.prefit:
             raise InputError("prefit is True; it needs fitted classifiers in estimators.")
-        if self.estimator is None and self.param_grid is not None:
-            raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
-        if self.estimator is None:
+        if self.param_grid is None and self.estimator is None:
             return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
         if self.param_grid is None:
             return [self.estimator]
+        if self.estimator is None:
+            raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
         points = list(ParameterGrid(self.param_grid))
         names = [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
         return [(name, clone(self.estimator).set_params(**point)) for name, point in zip(names, points, strict=True)]
@@ -193,15 +193,10 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         size, whole = self.validation_size, isinstance(self.validation_size, numbers.Integral)
         expected = "it must be a share strictly between 0 and 1 or a whole number"
         check_number("validation_size", size, lambda number: number >= 1 if whole else 0.0 < number < 1.0, expected)
-        if examples < 2:
-            raise InputError(
-                f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
-            )
         count = int(size) if whole else round(float(size) * examples)
         if not 1 <= count < examples:
-            raise InputError(
-                f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
-            )
+            part = f"validation_size is {size!r}, which is {count} of the examples, n_samples={examples}"
+            raise InputError(f"{part}; there must be one to train on, and one to certify with.")
         order = random.permutation(examples)
         return np.sort(order[count:]), np.sort(order[:count])
 
@@ -218,9 +213,8 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
         """Train the members on all rows; a certificate says that it is not about these."""
-        members = [clone(estimator) for estimator in self.estimators_]
-        rows = np.arange(_num_samples(X))
-        self.estimators_ = train(members, X, y, rows, self._member_parameters(fit_params), self.n_jobs)
+        members, parameters = [clone(member) for member in self.estimators_], self._member_parameters(fit_params)
+        self.estimators_ = train(members, X, y, np.arange(len(y)), parameters, self.n_jobs)
         if hasattr(self, "certificate_"):
             self.certificate_ = self.certificate_.with_note(REFITTED)
 
@@ -259,13 +253,12 @@ def opinions(
 ) -> Iterator[np.ndarray]:
     """What each fitted member says of each row: indices into ``classes``, or probabilities, a column for each class."""
     if soft:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
-            delayed(_class_probabilities)(name, member, X, classes) for name, member in zip(names, members, strict=True)
-        )
-        return
-    rows = _num_samples(X)
-    for name, prediction in zip(names, predict_members(members, X, n_jobs), strict=True):
-        yield _class_indices(name, prediction, classes, rows)
+        pairs = zip(names, members, strict=True)
+        asked = (delayed(_class_probabilities)(name, member, X, classes) for name, member in pairs)
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(asked)
+    else:
+        for name, prediction in zip(names, predict_members(members, X, n_jobs), strict=True):
+            yield _class_indices(name, prediction, classes, _num_samples(X))
 
 
 def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
@@ -277,10 +270,10 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
     if strange.size:
-        raise InputError(
-            f"estimators: {name!r} predicts the label {prediction[strange[0]]!r}, which is not one of the classes "
-            f"{reprlib.repr(classes.tolist())}."
+        label = (
+            f"the label {prediction[strange[0]]!r}, which is not one of the classes {reprlib.repr(classes.tolist())}"
         )
+        raise InputError(f"estimators: {name!r} predicts {label}.")
     return indices
 
 
@@ -306,10 +299,8 @@ def check_same_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
         for each in (labels, others)
     ]
     if texts[0] != texts[1]:
-        raise InputError(
-            f"{whose} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
-            "they must be of one type."
-        )
+        kinds = f"labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}"
+        raise InputError(f"{whose} has {kinds}; they must be of one type.")
 
 
 def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
@@ -317,10 +308,8 @@ def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray)
         raise InputError(f"voting is 'soft', but {name!r} has no predict_proba; take voting='hard' or leave it out.")
     given, own = np.asarray(estimator.predict_proba(X), dtype=np.float64), np.asarray(estimator.classes_)
     if given.shape != (_num_samples(X), len(own)) or not np.isfinite(given).all():
-        raise InputError(
-            f"estimators: {name!r} gives probabilities of shape {given.shape} for {_num_samples(X)} examples and "
-            f"{len(own)} classes; it must give a finite one for each."
-        )
+        of = f"probabilities of shape {given.shape} for {_num_samples(X)} examples and {len(own)} classes"
+        raise InputError(f"estimators: {name!r} gives {of}; it must give a finite one for each.")
     probabilities = np.zeros((len(given), len(classes)))
     probabilities[:, _class_indices(name, own, classes, len(own))] = given
     return probabilities
@@ -340,10 +329,6 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
     """
     if isinstance(estimator, FrozenEstimator):
         return estimator
-    parameters = estimator.get_params(deep=True)
-    open_states = {
-        key: random.randint(np.iinfo(np.int32).max)
-        for key in sorted(parameters)
-        if (key == "random_state" or key.endswith("__random_state")) and parameters[key] is None
-    }
-    return estimator.set_params(**open_states)
+    unset = (key for key, value in sorted(estimator.get_params().items()) if value is None)
+    states = [key for key in unset if key == "random_state" or key.endswith("__random_state")]
+    return estimator.set_params(**{key: random.randint(np.iinfo(np.int32).max) for key in states})

@@ -220,10 +220,9 @@ def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:
     for name, column in frame.items():
         for row, value in enumerate(column if column.dtype == object else ()):
             if isinstance(value, (list, tuple, set, dict, np.ndarray)):
-                raise InputError(
-                    f"column {name!r} of {path} holds {reprlib.repr(value)} in row {row + 1}; a cell must hold one "
-                    "value, so leave the column out with ignore= (--ignore)."
-                )
+                where = f"column {name!r} of {path} holds {reprlib.repr(value)} in row {row + 1}"
+                advice = "a cell must hold one value, so leave the column out with ignore= (--ignore)"
+                raise InputError(f"{where}; {advice}.")
 
 
 def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -233,10 +232,8 @@ def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]
     if len(values) < 2:
         raise InputError(f"target {column.name!r} of {path} has the one value {values[0]}; there must be two classes.")
     if len(values) > min(MOST_CLASSES, len(column) // 2):
-        raise InputError(
-            f"target {column.name!r} of {path} has {len(values)} different values in {len(column)} rows; "
-            "it must hold classes, not measurements."
-        )
+        several = f"{len(values)} different values in {len(column)} rows"
+        raise InputError(f"target {column.name!r} of {path} has {several}; it must hold classes, not measurements.")
     return y, tuple(map(str, values))
 
 
@@ -252,15 +249,13 @@ def _text_columns(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
             bad = np.flatnonzero(np.abs(values) > LARGEST_FEATURE)
             if bad.size:
-                raise InputError(
-                    f"column {name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}; "
-                    f"a feature must be a number from {-LARGEST_FEATURE:g} to {LARGEST_FEATURE:g}."
-                )
+                where = f"column {name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}"
+                expected = f"a feature must be a number from {-LARGEST_FEATURE:g} to {LARGEST_FEATURE:g}"
+                raise InputError(f"{where}; {expected}.")
             continue
         text.append(str(name))
         if column.nunique() > max(MOST_CLASSES, len(column) // 2):
-            raise InputError(
-                f"column {name!r} of {path} has {column.nunique()} different values in {len(column)} rows and is not "
-                "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
-            )
+            several = f"{column.nunique()} different values in {len(column)} rows and is not numeric"
+            advice = "it looks like an identifier or a date, so leave it out with ignore= (--ignore)"
+            raise InputError(f"column {name!r} of {path} has {several}; {advice}.")
     return tuple(text)

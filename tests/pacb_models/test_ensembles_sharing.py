@@ -47,10 +47,10 @@ def compare(members, X, y, X_new):
         np.testing.assert_array_equal(ours.support_, plain.support_)
         np.testing.assert_array_equal(ours.n_support_, plain.n_support_)
         # The same to the last digit wherever numpy's and libsvm's dot products are.
-        dual_coefficients = (model.dual_coef_ for model in (ours, plain))
-        dual_coefficients = [each.toarray() if hasattr(each, "toarray") else each for each in dual_coefficients]
-        np.testing.assert_allclose(*dual_coefficients, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(ours.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
+        for name in ("support_vectors_", "dual_coef_", "intercept_"):
+            values = (getattr(model, name) for model in (ours, plain))
+            dense = [each.toarray() if hasattr(each, "toarray") else each for each in values]
+            np.testing.assert_allclose(*dense, rtol=1e-6, atol=1e-9)
     return together
 
 
@@ -249,6 +249,6 @@ def test_pipelines_of_different_preprocessing_are_trained_in_one_go(monkeypatch)
 
 def test_rows_of_another_width_are_refused():
     X, y = load_iris(return_X_y=True)
-    member, *_ = train_members(machines(), X, y, None)
+    members = train_members(machines(), X, y, None)
     with pytest.raises(ValueError, match="X has 3 features; the SVMs were trained on 4"):
-        member.predict(X[:, :3])
+        predict_members(members, X[:, :3], None)
