@@ -51,26 +51,17 @@ def within(block):
 
 
 def largest_violation(model):
-    worst = 0.0
-    for row in model.component_data_objects(pyo.Constraint, active=True):
-        below = 0.0 if row.lb is None else row.lb - pyo.value(row.body)
-        above = 0.0 if row.ub is None else pyo.value(row.body) - row.ub
-        worst = max(worst, below, above)
-    return worst
-
-
-def needs_ipopt():
-    if missing := cyipopt_missing():
-        pytest.skip(missing)
+    rows = list(model.component_data_objects(pyo.Constraint, active=True))
+    below = (row.lb - pyo.value(row.body) for row in rows if row.lb is not None)
+    above = (pyo.value(row.body) - row.ub for row in rows if row.ub is not None)
+    return max(0.0, *below, *above)
 
 
 def ipopt(model):
-    needs_ipopt()
+    if missing := cyipopt_missing():
+        pytest.skip(missing)
     with float_environment_restored():
         return pyo.SolverFactory("cyipopt", options={"bound_relax_factor": 0.0}).solve(model)
-
-
-# --- Pyomo -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -83,20 +74,16 @@ def test_a_block_has_the_bound_at_any_posterior(distance, divergence, formulatio
     model.pac.initialise(POSTERIOR)
     assert pyo.value(model.pac.bound) == pytest.approx(problem.bound(POSTERIOR), rel=1e-12)
     assert largest_violation(model) <= 1e-12
-    rows = list(model.component_data_objects(pyo.Constraint))
-    equations = {row.local_name for row in rows if row.equality}
-    if exact or formulation == "substituted":
-        assert equations == {row.local_name for row in rows} - {"upper_root"}
-    else:
-        assert equations == {"normalised", "empirical_risk"}
+    rows = {row.local_name: row.equality for row in model.component_data_objects(pyo.Constraint)}
+    tied = rows.keys() - {"upper_root"} if exact or formulation == "substituted" else {"normalised", "empirical_risk"}
+    assert {name for name, equality in rows.items() if equality} == tied
 
 
 def test_the_model_is_the_block_with_an_objective():
     problem = make(constraints=[pm.average(RISKS, at_most=0.2, name="limit"), pm.weights(at_most=0.6)])
     model, block = problem.pyomo_model(), problem.pyomo_block()
-    assert [part.local_name for part in model.component_objects()] == [
-        part.local_name for part in block.component_objects()
-    ]
+    own, others = ([part.local_name for part in each.component_objects()] for each in (model, block))
+    assert own == others
     assert model.component("bound").ctype is pyo.Objective and block.component("bound").ctype is pyo.Expression
     for row in model.component_data_objects(pyo.Constraint):
         assert row.expr.to_string() == block.find_component(row.name).expr.to_string()
@@ -191,15 +178,13 @@ def test_a_variable_of_the_block_used_the_wrong_way_is_refused():
 
 def test_the_quadratic_risk_of_votes_is_one_sided():
     problem = pm.TandemProblem.from_errors(RNG.random((50, 4)) < 0.3, divergence="kl")
-    model = within(problem.pyomo_block())
-    model.row = pyo.Constraint(expr=model.pac.L >= 0.4)
+    model, exact = within(problem.pyomo_block()), within(problem.pyomo_block(exact=True))
+    for each in (model, exact):
+        each.row = pyo.Constraint(expr=each.pac.L >= 0.4)
+    exact.pac.check()
     with pytest.raises(pm.InputError, match="row does not surely get worse"):
         model.pac.check()
     model.row.set_value(model.pac.L <= 0.4)
-    model.pac.check()
-    model.del_component("pac")
-    model.pac = problem.pyomo_block(exact=True)
-    model.row.set_value(model.pac.L >= 0.4)
     model.pac.check()
 
 
@@ -281,8 +266,8 @@ def test_scip_proves_a_purchase(distance, divergence):
 
 
 @pytest.mark.outside
+@pytest.mark.skipif(cyipopt_missing() is not None, reason="no cyipopt")
 def test_ipopt_is_found_without_activation():
-    needs_ipopt()
     code = (
         "import pyomo.environ as pyo, pacb_models as pm\n"
         "model = pyo.ConcreteModel()\n"
@@ -319,9 +304,6 @@ def test_wrong_weights_are_refused_in_a_sentence():
         text_block(problem, "mod")
 
 
-# --- Reading back ----------------------------------------------------------------------------------------------------
-
-
 def test_further_linear_rows_are_proven():
     problem = make("squared")
     model = within(problem.pyomo_block())
@@ -329,15 +311,14 @@ def test_further_linear_rows_are_proven():
     model.pac.q[1].setub(0.25)
     ipopt(model)
     found = problem.read_back(model.pac, prove=True)
-    same = problem.replace(
-        constraints=[pm.average(np.arange(6.0), at_least=2.5), pm.weights(at_most=[1.0, 0.25, 1.0, 1.0, 1.0, 1.0])]
-    )
+    caps = pm.weights(at_most=[1.0, 0.25, 1.0, 1.0, 1.0, 1.0])
+    same = problem.replace(constraints=[pm.average(np.arange(6.0), at_least=2.5), caps])
     proven = pm.solve(same)
     assert found.status == "optimal" and "its rows as constraints: latency, weights." in found.message
     assert found.bound == pytest.approx(proven.bound, abs=1e-7) == found.details["claimed"]
     assert proven.bound - 1e-8 <= found.lower_bound <= proven.bound
     # Weights that are feasible, but no minimum, are not claimed to be one.
-    model.pac.initialise(problem.replace(constraints=same.constraints).posteriors.nearest(PRIOR))
+    model.pac.initialise(same.posteriors.nearest(PRIOR))
     other = problem.read_back(model.pac, prove=True)
     assert not other.is_global and other.status == "not_converged" and other.bound > found.bound + 1e-4
 
@@ -346,13 +327,10 @@ def test_weights_that_are_fixed_stay_where_they_are():
     problem = make("squared")
     model = within(problem.pyomo_block())
     model.pac.q[0].fix(0.4)
-    model.pac.initialise(
-        problem.replace(constraints=[pm.weights(at_least=[0.4, 0, 0, 0, 0, 0])]).posteriors.nearest(PRIOR)
-    )
+    same = problem.replace(constraints=[pm.weights([0.4, 1, 1, 1, 1, 1], [0.4, 0, 0, 0, 0, 0])])
+    model.pac.initialise(same.posteriors.nearest(PRIOR))
     ipopt(model)
-    found = problem.read_back(model.pac, prove=True)
-    same = pm.weights(at_most=[0.4, 1, 1, 1, 1, 1], at_least=[0.4, 0, 0, 0, 0, 0])
-    least = pm.solve(problem.replace(constraints=[same])).bound
+    found, least = problem.read_back(model.pac, prove=True), pm.solve(same).bound
     assert model.pac.q[0].value == 0.4 and found.bound == pytest.approx(least, abs=1e-7)
     assert least - 1e-8 <= found.lower_bound <= least
 
@@ -384,10 +362,10 @@ def test_what_is_not_the_problem_is_judged_by_its_bound():
 
     model = within(problem.pyomo_block())
     model.x = pyo.Var(initialize=0.0)
-    model.row = pyo.Constraint(expr=model.pac.q[0] <= model.x)
-    assert reason(model) == "row is not a linear row of the weights"
-    model.row.set_value(model.pac.q[0] ** 2 <= 1.0)
-    assert reason(model) == "row is not a linear row of the weights"
+    model.row = pyo.Constraint()
+    for strange in (model.pac.q[0] <= model.x, model.pac.q[0] ** 2 <= 1.0):
+        model.row.set_value(strange)
+        assert reason(model) == "row is not a linear row of the weights"
     model.row.deactivate()
     model.few = pyo.SOSConstraint(var=model.pac.q, sos=2)
     assert reason(model) == "few is not a linear row of the weights"
@@ -396,9 +374,8 @@ def test_what_is_not_the_problem_is_judged_by_its_bound():
     model.either.row = pyo.Constraint(expr=model.pac.q[0] >= 0.2)
     model.choice = Disjunction(expr=[model.either, model.other])
     assert reason(model) == "choice is not a linear row of the weights"
-    model.choice.deactivate()
-    model.either.deactivate()
-    model.other.deactivate()
+    for part in (model.choice, model.either, model.other):
+        part.deactivate()
     model.least.expr = model.pac.bound + model.x
     assert reason(model) == "the objective least is not the bound"
     model.least.deactivate()
@@ -409,9 +386,6 @@ def test_what_is_not_the_problem_is_judged_by_its_bound():
     assert reason(mixed) == "they are expressions of other variables"
 
 
-# --- CVXPY -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
 def test_a_convex_bound_is_the_bound_and_follows_its_parameters(divergence):
     problem, q = make("linear", divergence), cp.Variable(6)
@@ -420,12 +394,9 @@ def test_a_convex_bound_is_the_bound_and_follows_its_parameters(divergence):
     fixed = cp.Problem(cp.Minimize(expression), [*constraints, q == POSTERIOR])
     free = cp.Problem(cp.Minimize(expression), constraints)
     assert free.is_dcp(dpp=True) and free.parameters()
-    for wrong in (
-        cp.Problem(cp.Maximize(expression), constraints),
-        cp.Problem(cp.Minimize(q[0]), [*constraints, expression >= 0.5]),
-    ):
+    for aim, rows in ((cp.Maximize(expression), []), (cp.Minimize(q[0]), [expression >= 0.5])):
         with pytest.raises(cp.DCPError):
-            wrong.solve()
+            cp.Problem(aim, constraints + rows).solve()
     for changed in (problem, problem.replace(delta=0.2), problem.replace(m=900), problem.replace(risks=RISKS[::-1])):
         bound.update(changed)
         assert fixed.solve(solver=cp.CLARABEL) == pytest.approx(changed.bound(POSTERIOR), abs=1e-7)
@@ -455,16 +426,13 @@ def test_a_large_convex_bound_has_no_parameters():
 
 
 def test_convex_bounds_of_expressions_with_constraints_and_costs():
-    """The weights are mixtures; SciPy's own way to the same minimum is a fine grid."""
+    """The weights are mixtures; the independent way to the same minimum is a fine grid."""
     problem = make("linear", constraints=[pm.average(RISKS, at_least=0.2)])
     x = cp.Variable(3, nonneg=True)
     bound = problem.cvxpy_bound(MIXED @ x)
     value = cp.Problem(cp.Minimize(bound.expression + 0.05 * x[0]), bound.constraints).solve(solver=cp.CLARABEL)
-    least = np.inf
-    for a, b in product(np.linspace(0, 1, 201), repeat=2):
-        q = MIXED @ [a, b, 1.0 - a - b]
-        if a + b <= 1.0 and RISKS @ q >= 0.2:
-            least = min(least, problem.bound(q) + 0.05 * a)
+    grid = [np.array([a, b, 1.0 - a - b]) for a, b in product(np.linspace(0, 1, 201), repeat=2) if a + b <= 1.0]
+    least = min(problem.bound(MIXED @ each) + 0.05 * each[0] for each in grid if RISKS @ MIXED @ each >= 0.2)
     assert least - 1e-3 <= value <= least + 1e-8
 
 
@@ -481,9 +449,6 @@ def test_nonlinear_bounds_are_minimised(distance, divergence):
     assert program.value == pytest.approx(pm.solve(problem).bound, abs=1e-7)
 
 
-# --- CasADi ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", [casadi.SX, casadi.MX])
 @pytest.mark.parametrize(("distance", "divergence"), PAIRS)
 def test_casadi_has_the_bound_and_minimises_it(distance, divergence, kind):
@@ -496,12 +461,8 @@ def test_casadi_has_the_bound_and_minimises_it(distance, divergence, kind):
         value, g = (np.asarray(each).ravel() for each in rows([*posterior, *bound.start(posterior)]))
         assert value == pytest.approx(problem.bound(posterior), rel=1e-12)
         assert (g >= np.array(bound.limits["lbg"]) - 1e-9).all()
-    solver = casadi.nlpsol(
-        "own",
-        "ipopt",
-        {"x": x, "f": bound.expression, "g": bound.constraints},
-        {"ipopt.print_level": 0, "print_time": 0, "ipopt.bound_relax_factor": 0.0},
-    )
+    quiet = {"ipopt.print_level": 0, "print_time": 0, "ipopt.bound_relax_factor": 0.0}
+    solver = casadi.nlpsol("own", "ipopt", {"x": x, "f": bound.expression, "g": bound.constraints}, quiet)
     limits = {f"{side}bx": [end] * 6 + bound.limits[f"{side}bx"] for side, end in (("l", 1e-12), ("u", 1.0))}
     start = [*PRIOR, *bound.start(PRIOR)]
     found = solver(x0=start, lbg=bound.limits["lbg"], ubg=bound.limits["ubg"], **limits)
@@ -530,24 +491,15 @@ def test_exact_rows_hold_the_bound_from_both_sides(kind):
         assert violation > 1e-6, (name, factor)
 
 
-# --- Derivatives -----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("distance", "divergence"), PAIRS)
 def test_derivatives_are_those_of_difference_quotients(distance, divergence):
     problem = make(distance, divergence)
     value, gradient = problem.value_and_gradient(POSTERIOR)
     assert value == problem.bound(POSTERIOR)
-    step = 1e-6
-    for k in range(6):
-        towards = np.eye(6)[k]
-        ends = [problem.value_and_gradient(POSTERIOR + sign * step * towards) for sign in (1.0, -1.0)]
-        assert gradient[k] == pytest.approx((ends[0][0] - ends[1][0]) / (2.0 * step), rel=1e-6, abs=1e-8)
-        slope = (ends[0][1] - ends[1][1]) / (2.0 * step)
-        assert problem.hessian_product(POSTERIOR, towards) == pytest.approx(slope, rel=1e-5, abs=1e-8)
-
-
-# --- Text for GAMS and JuMP ------------------------------------------------------------------------------------------
+    for k, towards in enumerate(np.eye(6)):
+        (up, above), (down, below) = (problem.value_and_gradient(POSTERIOR + h * towards) for h in (1e-6, -1e-6))
+        assert gradient[k] == pytest.approx((up - down) / 2e-6, rel=1e-6, abs=1e-8)
+        assert problem.hessian_product(POSTERIOR, towards) == pytest.approx((above - below) / 2e-6, rel=1e-5, abs=1e-8)
 
 
 def evaluated(text, problem, values):

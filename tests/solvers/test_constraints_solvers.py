@@ -31,8 +31,8 @@ EXAMPLES = {
 LOCAL = [name for name, kinds in HONOURS.items() if "average" in kinds and "support" not in kinds]
 
 
-def able(name: str, problem: pm.BoundProblem) -> bool:
-    return get_solver(name).refusal(problem) is None
+def able(problem: pm.BoundProblem) -> list[str]:
+    return [name for name in LOCAL if get_solver(name).refusal(problem) is None]
 
 
 def test_every_solver_has_an_entry():
@@ -87,9 +87,7 @@ def by_cvxpy(problem):
 def test_convex_cases_agree_with_a_model_written_by_hand(distance, divergence, seed):
     problem = constrained(seed, distance, divergence)
     reference = by_cvxpy(problem)
-    for name in LOCAL:
-        if not able(name, problem):
-            continue
+    for name in able(problem):
         solution = pm.solve(problem, name)
         assert solution.status == "optimal", (name, solution.message)
         assert solution.bound == pytest.approx(reference, abs=1e-6 if name == "trust-constr" else 2e-7), name
@@ -97,11 +95,10 @@ def test_convex_cases_agree_with_a_model_written_by_hand(distance, divergence, s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [4])
 @pytest.mark.parametrize(("distance", "divergence"), [pair for pair in PAIRS if pair not in CONVEX])
-def test_other_cases_end_in_stationary_points(distance, divergence, seed):
-    problem = constrained(seed, distance, divergence)
-    found = {name: pm.solve(problem, name) for name in LOCAL if able(name, problem)}
+def test_other_cases_end_in_stationary_points(distance, divergence):
+    problem = constrained(4, distance, divergence)
+    found = {name: pm.solve(problem, name) for name in able(problem)}
     assert set(found) >= {"fixed-point", "ipopt", "cyipopt", "casadi", "dnlp", "slsqp", "trust-constr"}
     lowest = min(solution.bound for solution in found.values())
     for name, solution in found.items():
@@ -119,9 +116,7 @@ def test_merging_changes_nothing(divergence):
     constraints = [pm.average(slow, at_most=0.3, name="slow"), pm.weights(at_most=0.06, at_least=0.002)]
     problem = pm.BoundProblem(risks, m=200, distance="kl", divergence=divergence, constraints=constraints)
     assert problem.merged().problem.size < 10
-    for name in LOCAL:
-        if not able(name, problem):
-            continue
+    for name in able(problem):
         merged, raw = (pm.solve(problem, name, merge=merge) for merge in (True, False))
         assert merged.status == raw.status == "optimal", name
         assert merged.bound == pytest.approx(raw.bound, abs=1e-6), name
@@ -154,9 +149,7 @@ def test_the_fixed_point_descends_monotonically(given_set, pair, m, data, safegu
     bounds = np.array([point.bound for point in solution.details["trace"]])
     assert (np.diff(bounds) <= 1e-12 * bounds[:-1]).all()
     assert problem.posteriors.violation(solution.posterior) <= 1e-9
-    assert solution.status in ("optimal", "iteration_limit")
-    if safeguard:
-        assert solution.status == "optimal"
+    assert solution.status == "optimal" or (not safeguard and solution.status == "iteration_limit")
 
 
 @pytest.mark.long
