@@ -81,24 +81,20 @@ def test_weights_that_should_be_zero_are_zero():
     assert 0 < reference.support_size < 4
     assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
 
-
-def test_a_start_with_weights_of_zero_is_moved_inside():
+    # A start with weights of zero is moved inside.
     vertex = pm.solve(TWO_MINIMA, "cyipopt", start=np.eye(50)[0])
     assert vertex.status == "optimal" and vertex.support_size > 1
 
 
 def test_time_limit_between_the_starts():
     """The limit is for all starts together; what was found by then is reported."""
-    rng = np.random.default_rng(1)
-    problem = make(rng.binomial(200, 0.2, 2000) / 200, "kl", "chi2")
+    problem = make(np.random.default_rng(1).binomial(200, 0.2, 2000) / 200, "kl", "chi2")
     solution = pm.solve(problem, "cyipopt", starts=100_000, time_limit=1.0)
     assert 1 <= len(solution.details["bounds"]) < 100_000
-    assert solution.status in ("optimal", "time_limit")
-    assert "starts" in solution.message or solution.status == "time_limit"
+    assert solution.status == "time_limit" or (solution.status == "optimal" and "starts" in solution.message)
 
 
 def test_raw_options_override_ours():
     loose = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-2, "acceptable_tol": 1e-2})
     tight = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-10})
-    assert loose.iterations < tight.iterations
-    assert loose.kkt_residual > tight.kkt_residual
+    assert loose.iterations < tight.iterations and loose.kkt_residual > tight.kkt_residual

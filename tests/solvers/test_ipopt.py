@@ -43,8 +43,7 @@ def test_default_options_fail_where_the_papers_did():
     table = load_risk_table("spambase")
     problem = pm.BoundProblem(table.risks(500), table.m, 0.01, "kl", constant="paper")
     failed = pm.solve(problem, "ipopt", merge=False, formulation="substituted", defaults=True)
-    assert failed.status == "numerical_error"
-    assert failed.details["ipopt_codes"] == [-13]
+    assert failed.status == "numerical_error" and failed.details["ipopt_codes"] == [-13]
     assert pm.solve(problem, "ipopt", merge=False, formulation="substituted").status == "optimal"
 
 
@@ -62,28 +61,25 @@ def test_a_minimum_without_errors_beside_a_better_one():
     """Mushroom, 200 classifiers: zero risk is a local minimum, and a bound 4.5e-7 smaller is to be had with some."""
     table = load_risk_table("mushroom")
     problem = pm.BoundProblem(table.risks(200), table.m, 0.01, "kl")
-    reference = pm.solve(problem, "frontier")
     solution = pm.solve(problem, "ipopt", starts=6, seed=0)
     assert solution.empirical_risk > 0.0
-    assert solution.bound == pytest.approx(reference.bound, abs=1e-10)
+    assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-10)
+
+
+LARGE = make(np.random.default_rng(0).binomial(2000, 0.2, 3000) / 2000, "kl", "chi2")
 
 
 def test_time_limit_inside_ipopt():
     """Ipopt's own limit on wall-clock time, which neither cyipopt nor Pyomo knows how to report."""
-    rng = np.random.default_rng(0)
-    problem = make(rng.binomial(2000, 0.2, 3000) / 2000, "kl", "chi2")
-    solution = pm.solve(problem, "ipopt", options={"max_wall_time": 1e-6})
-    assert solution.status == "time_limit"
-    assert solution.details["ipopt_codes"] == [-5]
+    solution = pm.solve(LARGE, "ipopt", options={"max_wall_time": 1e-6})
+    assert solution.status == "time_limit" and solution.details["ipopt_codes"] == [-5]
     assert solution.message == "Ipopt: Maximum wallclock time exceeded; time_limit was reached."
     assert np.isfinite(solution.bound)
 
 
 def test_time_limit_counts_the_model():
     """A limit that is over while the model is built: Ipopt is not started."""
-    rng = np.random.default_rng(0)
-    problem = make(rng.binomial(2000, 0.2, 3000) / 2000, "kl", "chi2")
-    solution = pm.solve(problem, "ipopt", time_limit=1e-3)
+    solution = pm.solve(LARGE, "ipopt", time_limit=1e-3)
     assert (solution.status, solution.iterations) == ("time_limit", 0)
     assert solution.message == "the time limit was reached before Ipopt was started."
 
@@ -110,22 +106,12 @@ def nothing_compiled(tmp_path, monkeypatch):
 @pytest.mark.outside
 def test_program(ipopt_program):
     problem = make(RISKS, "kl", "chi2", prior=PRIOR)
-    reference = pm.solve(problem, "ipopt", interface="cyipopt")
-    solution = pm.solve(problem, "ipopt", interface="executable")
-    assert solution.status == "optimal"
-    assert solution.iterations == reference.iterations
+    reference, solution = (pm.solve(problem, "ipopt", interface=name) for name in ("cyipopt", "executable"))
+    assert (solution.status, solution.iterations) == ("optimal", reference.iterations)
     assert solution.bound == pytest.approx(reference.bound, abs=1e-12)
     assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
-
-
-@pytest.mark.outside
-def test_program_at_its_iteration_limit(ipopt_program):
-    solution = pm.solve(TWO_MINIMA, "ipopt", interface="executable", max_iterations=2)
-    assert (solution.status, solution.iterations) == ("iteration_limit", 2)
-
-
-@pytest.mark.outside
-def test_program_that_refuses_an_option(ipopt_program):
+    few = pm.solve(TWO_MINIMA, "ipopt", interface="executable", max_iterations=2)
+    assert (few.status, few.iterations) == ("iteration_limit", 2)
     with pytest.raises(pm.InputError, match=r"'tool'.* is refused by Ipopt"):
         pm.solve(TWO_MINIMA, "ipopt", interface="executable", options={"tool": 1})
 
@@ -134,27 +120,24 @@ def test_program_that_refuses_an_option(ipopt_program):
 def test_program_that_hangs(ipopt_program):
     """A program that does not look at the clock is stopped."""
     ipopt_program.write_text('#!/bin/sh\ntest "$1" = -v && echo "Ipopt 3.14.0" && exit\nexec sleep 100\n')
-    solution = pm.solve(TWO_MINIMA, "ipopt", interface="executable", time_limit=1.0)
-    assert solution.status == "time_limit"
+    assert pm.solve(TWO_MINIMA, "ipopt", interface="executable", time_limit=1.0).status == "time_limit"
 
 
 @pytest.mark.outside
-def test_program_that_crashes(ipopt_program, tmp_path, monkeypatch):
+@pytest.mark.parametrize("options", [{"interface": "executable"}, {}])
+def test_program_that_crashes(options, request, ipopt_program, tmp_path, monkeypatch):
+    """The program is used when it is asked for, and when the library is missing."""
+    if not options:
+        request.getfixturevalue("nothing_compiled")
+        monkeypatch.setenv("PATH", str(tmp_path))
     ipopt_program.write_text("#!/bin/sh\necho no licence\nexit 1\n")
     (tmp_path / "files").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "files"))
-    solution = pm.solve(TWO_MINIMA, "ipopt", interface="executable")
-    assert solution.status == "error"
-    assert re.search(r"did not run to its end; it printed: .*no licence", solution.message)
-    assert list((tmp_path / "files").iterdir()) == []
-
-
-@pytest.mark.outside
-def test_program_is_used_when_the_library_is_missing(nothing_compiled, ipopt_program):
-    ipopt_program.write_text("#!/bin/sh\necho no licence\nexit 1\n")
     assert get_solver("ipopt").missing() is None
-    solution = pm.solve(TWO_MINIMA, "ipopt")
-    assert solution.status == "error" and "the program ipopt did not run to its end" in solution.message
+    solution = pm.solve(TWO_MINIMA, "ipopt", **options)
+    assert solution.status == "error"
+    assert re.search(r"the program ipopt did not run to its end; it printed: .*no licence", solution.message)
+    assert list((tmp_path / "files").iterdir()) == []
 
 
 def test_missing_says_what_to_install(nothing_compiled):
@@ -170,13 +153,9 @@ def test_interfaces_that_are_missing(nothing_compiled, interface):
         get_solver("ipopt").run(TWO_MINIMA, interface=interface)
 
 
-@pytest.mark.parametrize("code", sorted(STATUS_MAP))
-def test_log_of_every_ending(code):
-    printed = f"Number of Iterations....: 17\n\nEXIT: {STATUS_MAP[code].printed}, and more.\n"
-    assert read_log(printed) == (code, 17)
-
-
-def test_log_of_an_unknown_ending():
+def test_log_of_every_ending():
+    for code, ending in STATUS_MAP.items():
+        assert read_log(f"Number of Iterations....: 17\n\nEXIT: {ending.printed}, and more.\n") == (code, 17)
     assert read_log("EXIT: Gone fishing.\n") == (-199, None)
 
 
