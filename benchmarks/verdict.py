@@ -18,24 +18,20 @@ from pacb_models.solving.judging import supported_claim
 from pacb_models.solving.registry import get_solver, solver_names
 from pacb_models.wording import shown
 
-from .harness.measurement import LEVELS, Measurement, kinds
+from .harness.measurement import LEVELS, Measurement, Settings, kinds
 from .problems.problem import FACTS
 from .problems.starts import takes_start
 
 #: Largest difference from the certified optimum that counts as correct.
 CORRECT_GAP = 1e-7
-
 #: A bound below the certified optimum by more than this contradicts the certificate, and so does a proof above it.
 BELOW = 1e-9
-
 #: A solver's clock and the runner's differ by what ``solve`` checks and the way of the answer: seconds, and seconds for
 #: each classifier; and by a factor where others take the processor. More, and its clock is wrong.
 CLOCKS, CLOCKS_EACH, CLOCKS_FACTOR = 1.0, 1e-5, 10.0
-
-#: Times must change by this factor before a solver is called faster or slower ...
-NOTABLE = 1.2
-#: ... after a millisecond was added to both, so that microseconds do not rule.
-MOMENT = 1e-3
+#: Times must change by this factor before a solver is called faster or slower, after a millisecond was added to both:
+#: microseconds do not rule.
+NOTABLE, MOMENT = 1.2, 1e-3
 
 
 class Ending(IntEnum):
@@ -60,10 +56,8 @@ class Ending(IntEnum):
 
 #: The number of the start that a method has when it is given none.
 PRIOR = -1
-
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
-
 #: What solvers say that is untrue. To end in another local minimum is none of it.
 _DENIED = "it claims an optimum that the recomputed residuals deny"
 _TOO_HIGH = "its lower bound lies above the optimum"
@@ -116,7 +110,8 @@ class Judged:
         for fact in (*FACTS, "minima"):
             runs[fact] = runs.groupby("problem")[fact].transform("first")
         runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
-        runs["method"] = _method_names(runs)
+        machines = runs["machine"] if runs["machine"].nunique() > 1 else [math.nan] * len(runs)
+        runs["method"] = list(map(_method, runs["solver"], runs["settings"], machines))
         facts = (runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))
         runs["kind"] = list(map(_kind, *facts))
         # A solution that somebody handed in has no time of ours.
@@ -194,14 +189,10 @@ class Judged:
         return f"{len(wrong)} contradiction{'s' * (len(wrong) > 1)}! {'; '.join(named)}{more}."
 
 
-def _method_names(runs: pd.DataFrame) -> list[str]:
-    """Solver and settings: "ipopt", "ipopt starts=5"."""
-    several = runs["machine"].nunique(dropna=False) > 1
-    names = []
-    for solver, given, machine in zip(runs["solver"], runs["settings"], runs["machine"]):
-        words = [solver, *(shown(f"{name}={value}") for name, value in sorted(given.items()) if name not in _APART)]
-        names.append(" ".join(words + ([f"[machine {machine:.0f}]"] if several else [])))
-    return names
+def _method(solver: str, given: Settings, machine: float) -> str:
+    """Solver, settings, and where there are several the machine: "ipopt", "ipopt starts=5"."""
+    words = [shown(f"{name}={value}") for name, value in sorted(given.items()) if name not in _APART]
+    return " ".join([solver, *words, *([] if math.isnan(machine) else [f"[machine {machine:.0f}]"])])
 
 
 def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -> str:
@@ -231,9 +222,8 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
     ``elsewhere`` counts the runs that ended in another local minimum, ``low`` and ``high`` are the 95 % interval of the
-    share found; ``median`` and ``ninety`` quantiles of the seconds of the runs that found the optimum, and of no
-    others; ``relative`` is the median of the ratios to the fastest on each problem; ``evaluations`` that of the
-    gradient evaluations.
+    share found. Of the runs that found the optimum, and of no others, are the seconds ``median`` and ``ninety`` (%),
+    ``relative``, the median of the ratios to the fastest on each problem, and ``evaluations`` of the gradient.
     """
     seconds = each["total_seconds"].where(each["found"])
     fastest = seconds.groupby([each["machine"], each["problem"]], dropna=False).transform("min")

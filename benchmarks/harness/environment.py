@@ -23,7 +23,6 @@ from pacb_models.wording import shown
 from .measurement import plain
 
 ENVIRONMENT = "environment.json"
-
 #: Whose versions are kept with the results.
 _PACKAGES = (
     *("pacb-models", "numpy", "scipy", "pyomo", "cyipopt", "cvxpy", "clarabel", "scs", "casadi", "unopy"),
@@ -32,10 +31,8 @@ _PACKAGES = (
 
 #: What makes two environments one machine; times of different machines are never compared.
 MACHINE = ("processor", "cores", "memory_bytes", "system")
-
 #: What may differ within one environment: when it was described, and how many programs wanted a core just before.
 MOMENTARY = ("date", "load")
-
 #: What is known of a machine and its software, ready for JSON.
 Description = dict[str, Any]
 
@@ -45,11 +42,14 @@ def described_here() -> Description:
     """Versions, processor, memory, operating system, date and load, as JSON-ready values."""
     # A container or ``taskset`` may have made them fewer than there are.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    named = None
+    with suppress(OSError):
+        named = re.search(r"^model name\s*:\s*(.*\S)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": named[1] if named else platform.processor() or platform.machine(),
         "cores": cores,
         "load": round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else None,
         "memory_bytes": memory_bytes(),
@@ -89,13 +89,12 @@ class Environments:
 
     def number(self, described: Description, directory: str | Path) -> int:
         """The number of an environment. One that equals none but for date and load is added, before rows name it."""
-        undated = [{name: fact for name, fact in each.items() if name not in MOMENTARY} for each in self.environments]
-        wanted = {name: fact for name, fact in described.items() if name not in MOMENTARY}
-        if wanted in undated:
-            return undated.index(wanted) + 1
-        self.environments.append(described)
-        self.write(directory)
-        return len(self.environments)
+        *known, wanted = ({**each, **dict.fromkeys(MOMENTARY)} for each in (*self.environments, described))
+        if wanted not in known:
+            self.environments.append(described)
+            self.write(directory)
+            return len(self.environments)
+        return known.index(wanted) + 1
 
     def machines(self, numbers: Iterable[Any]) -> dict[Any, int]:
         """The machine of each environment's number, numbered from one as they appear."""
@@ -127,7 +126,7 @@ _KINDS: dict[str, type] = {
 def _checked(described: Any) -> Description:
     """Refuse what is no description of an environment, or of a plan; others may have written the file."""
     if not isinstance(described, dict):
-        raise ValueError(f"one of them is {described!r:.40}")
+        raise ValueError("one of them is no JSON object")
     facts = {name: plain(name, _KINDS.get(name, type(fact)), fact) for name, fact in described.items()}
     for name, fact in facts.items():
         if isinstance(fact, int) and fact < 0:
@@ -141,11 +140,11 @@ def memory_bytes() -> int:
     """The machine's memory, or what its control group leaves of it."""
     import psutil
 
-    total = int(psutil.virtual_memory().total)
+    limits = [int(psutil.virtual_memory().total)]
     # There may be no such group, or its limit may be the word "max".
     with suppress(OSError, ValueError):
-        return min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    return total
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return min(limits)
 
 
 def versions() -> dict[str, str | None]:
@@ -155,13 +154,6 @@ def versions() -> dict[str, str | None]:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
-
-
-def _processor() -> str:
-    with suppress(OSError):
-        if named := re.search(r"^model name\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE):
-            return named[1].strip()
-    return platform.processor() or platform.machine()
 
 
 def ipopt_version() -> str | None:
@@ -176,8 +168,11 @@ def ipopt_version() -> str | None:
 def _commit() -> str | None:
     """The commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout differs."""
     # git must not write there, not even the index that it would like to refresh.
-    command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parent), "describe", "--always"]
-    command += ["--dirty", "--exclude=*"]
+    git = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parent)]
+    asked = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
     with suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        commit, changes = (
+            subprocess.check_output([*git, *words], stderr=subprocess.DEVNULL, text=True, timeout=10) for words in asked
+        )
+        return commit.strip() + "-dirty" * bool(changes)
     return None

@@ -14,15 +14,10 @@ from pacb_models.wording import shown
 
 #: The version of the rows' form; rows of another form are refused.
 SCHEMA = 3
-
 #: Gaps whose first reach is timed, by their fields.
-LEVELS = {"seconds_to_3_digits": 1e-3, "seconds_to_6_digits": 1e-6, "seconds_to_9_digits": 1e-9}
-
+LEVELS = {f"seconds_to_{digits}_digits": 10.0**-digits for digits in (3, 6, 9)}
 #: The options that a solver is given.
 Settings = dict[str, Any]
-
-#: Integers are stored in 64 bits.
-_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +99,7 @@ class Measurement:
     @property
     def gap(self) -> float | None:
         """How far the bound is above the certified minimum."""
-        if self.bound is None or self.reference_bound is None:
-            return None
-        return self.bound - self.reference_bound
+        return None if self.bound is None or self.reference_bound is None else self.bound - self.reference_bound
 
     def told(self, facts: Mapping[str, object]) -> Self:
         """The row with what is known besides."""
@@ -149,11 +142,10 @@ def plain(name: str, wanted: type, value: Any) -> Any:
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    if wanted is int and isinstance(value, float) and value.is_integer():
-        value = int(value)
+    value = int(value) if wanted is int and isinstance(value, float) and value.is_integer() else value
     good = isinstance(value, wanted)
     if wanted in (int, float) and isinstance(value, int):
-        good = not isinstance(value, bool) and abs(value) <= _LARGEST
+        good = not isinstance(value, bool) and abs(value) < 2**63
     if not good:
         raise ValueError(f"{name} is {reprlib.repr(value)}; it must be {_NAMES[wanted]}")
     return shown(value) if isinstance(value, str) else float(value) if wanted is float else value

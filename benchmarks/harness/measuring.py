@@ -66,21 +66,13 @@ class Conditions:
 def begun(cell: Cell, repetition: int, conditions: Conditions) -> Measurement:
     """The row of a cell before anything is known of how it went."""
     return Measurement(
-        key=cell.key,
-        repetition=repetition,
-        suite=conditions.suite,
+        **{name: getattr(cell, name) for name in ("key", "solver", "settings", "seed", "start")},
+        **{name: getattr(cell.problem, name) for name in ("family", "dataset", "size")},
+        **{name: getattr(conditions, name) for name in ("suite", "time_limit", "parallel")},
         problem=cell.problem.name,
-        family=cell.problem.family,
-        dataset=cell.problem.dataset,
-        size=cell.problem.size,
-        solver=cell.solver,
-        settings=cell.settings,
-        seed=cell.seed,
-        start=cell.start,
+        repetition=repetition,
         status="error",
-        time_limit=conditions.time_limit,
         memory_limit_bytes=conditions.memory_limit or None,
-        parallel=conditions.parallel,
         timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
@@ -110,11 +102,11 @@ class NotTakenOn(Exception):
 
 
 class Failed(Exception):
-    """A cell came to nothing; whether its process is still good for something else."""
+    """A cell came to nothing."""
 
-    def __init__(self, message: str, usable: bool = False) -> None:
-        super().__init__(message)
-        self.usable = usable
+
+class Refused(Failed):
+    """The process says so, and is still good for something else."""
 
 
 def search_path() -> list[str]:
@@ -145,7 +137,8 @@ class Process:
             start_new_session=True,
         )
         its_end.close()
-        self._end = os.pidfd_open(self._process.pid)
+        self.number = self._process.pid
+        self._end = os.pidfd_open(self.number)
         weakref.finalize(self, os.close, self._end)
         self._dismissed = False
         self._ending = threading.Lock()
@@ -176,7 +169,7 @@ class Process:
         if key != self._key or found not in (kind, "failed"):
             raise Failed(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
         if found == "failed":
-            raise Failed(str(facts.get("message")), usable=True)
+            raise Refused(str(facts.get("message")))
         return facts
 
     def awaited(self, kind: str, seconds: float, what: str) -> Facts:
@@ -191,14 +184,8 @@ class Process:
             return "its dismissal"
         if not wait([self._end], ENDING_LIMIT):
             return "its pipe closed"
-        found = os.waitid(os.P_PIDFD, self._end, os.WEXITED | os.WNOWAIT)
-        if found is None or found.si_code == os.CLD_EXITED:
-            return f"exit code {0 if found is None else found.si_status}"
-        return f"signal {found.si_status}"
-
-    def left_something(self) -> bool:
-        """Whether a process that the solver started is still there."""
-        return len(supervisor.descendants(self._process.pid)) > 1
+        found: Any = os.waitid(os.P_PIDFD, self._end, os.WEXITED | os.WNOWAIT)
+        return f"{'exit code' if found.si_code == os.CLD_EXITED else 'signal'} {found.si_status}"
 
     def dismiss(self) -> None:
         """Ask the process to end, and all that it started; :meth:`kill` sees to it."""
@@ -214,18 +201,12 @@ class Process:
                 wait([self._end], ENDING_LIMIT)
                 # Before it is waited for: until then nobody else can have its number.
                 with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)
+                    os.killpg(self.number, signal.SIGKILL)
                 self._process.wait()
 
 
-#: How a process ends that somebody else kills.
-_KILLED = f"signal {int(signal.SIGKILL)}"
-
-#: What the referee is told of a solver's answer.
-_RETURNED = tuple(each.name for each in fields(Returned))
-
-#: What stands for a solver's name where weights are judged.
-_REFEREE = ""
+#: How a process ends that somebody else kills, and what stands for a solver's name where weights are judged.
+_KILLED, _REFEREE = f"signal {int(signal.SIGKILL)}", ""
 
 
 class Pool:
@@ -286,7 +267,7 @@ class Pool:
                 sheet.fail(f"{reason}, {ATTEMPTS} times")
             except Failed as reason:
                 sheet.fail(str(reason))
-                usable = reason.usable
+                usable = isinstance(reason, Refused)
                 return
             except Exception as reason:
                 # Answers may be left in its pipe, and must not be taken for another cell's.
@@ -346,12 +327,12 @@ class Pool:
             return False
         said = _only(SAID, done)
         sheet.note(**said, claims=said.get("status") == "optimal")
-        sheet.returned = Returned(**_only(_RETURNED, done))
+        sheet.returned = Returned(**_only((each.name for each in fields(Returned)), done))
         with suppress(EOFError, OSError):
             if (trace := process.answer("trace", patience)) is not None:
                 sheet.descents = trace["descents"]
                 # What a solver has left behind would take time from the others.
-                return not self.conditions.with_memory and not process.left_something()
+                return not self.conditions.with_memory and len(supervisor.descendants(process.number)) == 1
         return False
 
     def _judge(self, process: Process, sheet: Sheet) -> bool:

@@ -1,7 +1,6 @@
 """Somebody's program as a solver, ``nl:PROGRAM``: it reads an ``.nl`` file and writes a ``.sol``, as AMPL's solvers do.
 
-It is called as ``PROGRAM model.nl -AMPL`` in a folder of its own. The processes that measure see to the limits: memory
-and threads are inherited, and nothing that the program starts outlives its cell (see :mod:`.supervisor`).
+Memory and threads are limited as in the process that starts it, and what it starts is ended by :mod:`.supervisor`.
 """
 
 from __future__ import annotations
@@ -27,9 +26,6 @@ from pacb_models.validation import check_positive, check_posterior
 from ..problems.claimed import claims
 from ..problems.model_files import add_floors, mixture, nl_files, without_suffixes
 from ..problems.solution_files import read_solution
-
-#: Characters of what a failing program printed that its message quotes.
-_QUOTED = 300
 
 
 class NlProgram(Solver):
@@ -84,7 +80,7 @@ class NlProgram(Solver):
             if ended is None:
                 return Outcome(None, "time_limit", "the program was ended at the time limit", setup_seconds=built)
             if not os.path.lexists(folder / "model.sol"):
-                printed = (folder / "printed").read_bytes()[-_QUOTED:].decode(errors="replace")
+                printed = (folder / "printed").read_bytes()[-300:].decode(errors="replace")
                 how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
                 message = f"no model.sol; {how}; it printed: {' '.join(printed.split()) or 'nothing'}"
                 return Outcome(None, "error", message, setup_seconds=built)

@@ -1,7 +1,6 @@
-"""Judging what a solver returned, in a process in which no measured solver has run.
+"""Judging what a solver returned, in a process in which no measured solver has run, on the problem built anew.
 
-A solver may have changed the data that it was given, or our own functions, as far as its process reaches. So its
-weights are judged here, on the problem built anew from its recipe, and the certified optimum is found here.
+A solver may have changed the data that it was given, or our own functions, as far as its process reaches.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class ResultLog(Store):
         super().__init__(Path(directory) / LOG, resume)
 
     def append(self, row: Measurement) -> None:
-        """Write one row and make sure that it is on disk."""
-        # Among merged results the origin, too, tells two measurements apart.
+        """Write one row; among merged results the origin, too, tells two measurements apart."""
         self.add(f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}"), row.as_row())
 
     def measurements(self) -> list[Measurement]:
@@ -69,7 +68,6 @@ def _measurements(rows: Iterable[Any], path: Path) -> list[Measurement]:
 
 #: Types of columns that know missing values, the same for an empty column as for a full one.
 _COLUMNS = {str: "string", int: "Int64", float: "float64", bool: "boolean", dict: "object"}
-
 #: The judgement of a run, beside what was measured.
 _JUDGED = {"gap": float, "success": bool, "correct": bool}
 

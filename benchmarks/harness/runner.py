@@ -29,7 +29,6 @@ Measured = tuple[Measurement, Description]
 #: Idle seconds after which a process on a Dask worker leaves, since its runner may be gone without having said so; and
 #: how many of them are kept, since a machine may have many workers.
 IDLE_ON_DASK, KEPT_ON_DASK = 60.0, 3
-
 #: The attribute of a Dask worker that holds the pools of its runs.
 _POOLS = "pacb_pools"
 
@@ -56,14 +55,10 @@ def run_suite(
     directory : path
         Gets ``results.jsonl`` (one row per measurement, as it finishes), ``environment.json``, ``results.csv`` and
         ``results.parquet``.
-    jobs : int
-        Cells measured at the same time, with joblib.
-    dask : str, optional
-        Address of a Dask scheduler whose workers measure the cells instead.
-    resume : bool
-        Go on in a directory that holds results.
-    retry_failed : bool
-        With ``resume``: measure cells again that were no success.
+    jobs, dask : int, str, optional
+        Cells measured at the same time; or the address of a Dask scheduler whose workers measure them.
+    resume, retry_failed : bool
+        Go on in a directory that holds results; and measure cells again that were no success.
     time_limit : float, optional
         Seconds per cell, instead of the suite's.
     memory_limit : int, optional
@@ -71,10 +66,9 @@ def run_suite(
         by ``jobs``.
     repeats : int
         How often the whole suite is run. A cell that ran out of time is not measured again.
-    progress : function, optional
-        Called with (row, measurements done, measurements in all) after every one.
-    tell : function, optional
-        Called with a sentence that the user should know at once.
+    progress, tell : function, optional
+        Called with (row, measurements done, measurements in all) after every one; and with a sentence that the user
+        should know at once.
 
     Raises
     ------

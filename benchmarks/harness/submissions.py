@@ -152,8 +152,8 @@ def _check_same(directory: str | Path, mine: Measurement, known: list[Measuremen
     other = next((row for row in known if row.problem == mine.problem and row.size is not None), mine)
     for name in (*FACTS, "reference_bound"):
         one, another = getattr(mine, name), getattr(other, name)
-        near = name == "reference_bound" and None not in (one, another) and abs(one - another) <= verdict.BELOW
-        if not (near or one == another or None in (one, another)):
-            raise InputError(
-                f"{directory} has results on another {mine.problem!r}: its {name} is {another}, not {one}."
-            )
+        if one == another or None in (one, another):
+            continue
+        if name != "reference_bound" or abs(one - another) > verdict.BELOW:
+            what = f"{directory} has results on another {mine.problem!r}"
+            raise InputError(f"{what}: its {name} is {another}, not {one}.")

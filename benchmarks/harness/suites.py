@@ -59,10 +59,8 @@ class Cell:
 
     def options(self, problem: BoundProblem) -> Settings:
         """Keyword arguments for the solver."""
-        if self.seed is None:
-            return self.settings
-        if self.start is None:
-            return {**self.settings, "seed": self.seed}
+        if self.seed is None or self.start is None:
+            return self.settings | ({} if self.seed is None else {"seed": self.seed})
         return {**self.settings, "start": numbered_start(problem, self.seed, self.start)}
 
 
@@ -101,16 +99,12 @@ class Suite:
         return replace(self, cells=cells)
 
     def with_starts(self, count: int, seed: int) -> Suite:
-        """Every local method from the same ``count`` random posteriors; what has starts of its own, or takes none, as
-        it is.
-        """
+        """Every local method from the same ``count`` posteriors; what has its own, or takes none, as it is."""
         cells: list[Cell] = []
         for cell in self.cells:
             own = cell.seed is not None or {"start", "starts", "merge"} & cell.settings.keys()
-            if own or not takes_start(get_solver(cell.solver)):
-                cells.append(cell)
-            else:
-                cells += [replace(cell, seed=seed, start=number) for number in range(count)]
+            kept = own or not takes_start(get_solver(cell.solver))
+            cells += [cell] if kept else [replace(cell, seed=seed, start=number) for number in range(count)]
         description = f"{self.description}; local methods from {count} random starts (seed {seed})"
         return replace(self, description=description, cells=tuple(cells))
 
@@ -151,32 +145,22 @@ def _both_ways(cells: list[Cell]) -> list[Cell]:
     return [cell for pair in zip(cells, merged, strict=True) for cell in pair]
 
 
-#: Methods that keep dense matrices, or branch: seconds to minutes where the others take milliseconds.
-DENSE = ("slsqp", "trust-constr", "scip")
-
-#: The size up to which the fuller suites ask them.
-DENSE_LARGEST = 200
-
+#: Methods that keep dense matrices, or branch: seconds to minutes where others take milliseconds; and the size up to
+#: which the fuller suites ask them.
+DENSE, DENSE_LARGEST = ("slsqp", "trust-constr", "scip"), 200
 #: Methods that the faster suites do not wait for: those, and one that takes many thousands of steps.
 SLOW = (*DENSE, "frank-wolfe")
-
 #: Methods that build an algebraic model first, which takes longer than solving most problems.
 MODELLED = ("cvxpy", "ipopt", "dnlp", "casadi")
-
 #: Instances of ``hard`` in the quick suite: one per way to fail, small enough for every solver.
 QUICK_HARD = (
-    "one-good-07-H50-chi2-squared",
-    "one-good-09-H100-chi2-squared",
-    "one-good-12-H50-chi2-kl",
-    "one-good-17-H20-chi2-kl",
-    "staircase-03-H111-chi2-kl",
-    "no-errors-12-H200-chi2-kl",
+    *("one-good-07-H50-chi2-squared", "one-good-09-H100-chi2-squared", "one-good-12-H50-chi2-kl"),
+    *("one-good-17-H20-chi2-kl", "staircase-03-H111-chi2-kl", "no-errors-12-H200-chi2-kl"),
     "natural-01-H2000-renyi3-kl",
 )
 
 
 def _without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
-    """The cells of all other solvers."""
     return [cell for cell in cells if cell.solver not in solvers]
 
 
@@ -387,16 +371,16 @@ def suite_lines() -> dict[str, str]:
 
 def suite(name: str) -> Suite:
     """The suite of that name."""
+
+    def made(make: Callable[[], Suite]) -> Suite:
+        if not isinstance(found := make(), Suite):
+            raise TypeError(f"it returned {found!r}, not a Suite")
+        return found
+
     if name in _OURS:
         words, time_limit, cells, more = _OURS[name]
         return Suite(name, words, tuple(cells()), time_limit, **more)
     for entry in registered(SUITES_GROUP):
         if entry.name == name:
-            return load(entry, _made)
+            return load(entry, made)
     raise InputError("suite", name, f"it must be one of {', '.join(map(repr, suite_lines()))}")
-
-
-def _made(make: Any) -> Suite:
-    if not isinstance(made := make(), Suite):
-        raise TypeError(f"it returned {made!r}, not a Suite")
-    return made

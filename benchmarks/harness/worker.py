@@ -1,11 +1,9 @@
 """A process that measures cells of one solver for a runner, or judges them, and can be killed without loss.
 
-The runner keeps a process and sends it request after request, so that imports are paid once; a solver that does not
-come back is ended with its process, and the next cell gets a new one. A process answers several times, and every answer
-repeats the key of the request. A measurement: "accepted"; "built" with the problem's facts; "ready" once the solver's
-software is imported (the clock starts here); "done" with what came out (it stops here); "trace" with the way down. A
-judgement (see :mod:`.referee`): "accepted", "judged", "reference". "failed" takes the place of an answer that cannot be
-given.
+It serves request after request, so that imports are paid once, and answers each several times, with the request's key.
+A measurement: "accepted"; "built" with the problem's facts; "ready" once the solver's software is imported (the clock
+starts here); "done" with what came out (it stops here); "trace" with the way down. A judgement (see :mod:`.referee`):
+"accepted", "judged", "reference". "failed" takes the place of an answer that cannot be given.
 
 Answers are JSON, and weights raw numbers after it: nothing that a measured process sends is ever run by the runner.
 """
@@ -133,16 +131,15 @@ class PeakMemory:
     def __init__(self) -> None:
         # Linux sets the peak back to the present size on this word.
         Path("/proc/self/clear_refs").write_text("5")
-        self._before = _status("VmRSS")
+        self._before = self._told("VmRSS")
 
     def rise(self) -> int:
         """The largest size since, less the size at the start."""
-        return max(_status("VmHWM") - self._before, 0)
+        return max(self._told("VmHWM") - self._before, 0)
 
-
-def _status(name: str) -> int:
-    """A size that the kernel tells about this process, in bytes (it counts kibibytes)."""
-    return 1024 * int(re.findall(rf"^{name}:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)[0])
+    def _told(self, name: str) -> int:
+        # The kernel counts kibibytes.
+        return 1024 * int(re.findall(rf"{name}:\s*(\d+)", Path("/proc/self/status").read_text())[0])
 
 
 class Measurer:
@@ -187,8 +184,7 @@ class Measurer:
 
 
 def serve(connection: Connection, idle_limit: float | None = None) -> None:
-    """Answer requests, of a key, "measure" or "judge", and pickled arguments, until the runner hangs up, or asks
-    nothing for too long."""
+    """Answer requests (a key, "measure" or "judge", pickled arguments) until the runner hangs up, or is long silent."""
     from .referee import Referee
 
     roles: dict[str, Measurer | Referee] = {"measure": Measurer(), "judge": Referee()}
@@ -230,8 +226,7 @@ def unpacked(content: bytes) -> tuple[str, str, Facts]:
 def main(arguments: Sequence[str]) -> None:
     """Serve on the end of a pipe; solvers' chatter goes nowhere.
 
-    The arguments: the end's number, a limit to memory in bytes and one to idleness in seconds (either may be 0 for
-    none).
+    The arguments: the end's number, a limit to memory in bytes and one to idleness in seconds, 0 for none.
     """
     end, memory_limit = map(int, arguments[:2])
     # A program that a solver starts must not keep the runner waiting for the end of the file.
