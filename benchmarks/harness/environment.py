@@ -170,9 +170,8 @@ def _commit() -> str | None:
     # git must not write there, not even the index that it would like to refresh.
     git = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parent)]
     asked = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    how: dict[str, Any] = {"stderr": subprocess.DEVNULL, "text": True, "timeout": 10}
     with suppress(OSError, subprocess.SubprocessError):
-        commit, changes = (
-            subprocess.check_output([*git, *words], stderr=subprocess.DEVNULL, text=True, timeout=10) for words in asked
-        )
-        return commit.strip() + "-dirty" * bool(changes)
+        commit, changes = (subprocess.check_output([*git, *words], **how) for words in asked)
+        return f"{commit.strip()}{'-dirty' if changes else ''}"
     return None
