@@ -10,7 +10,7 @@ from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import distributions, version
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,13 @@ def assumption(fixed: str) -> str:
     )
 
 
+class Predictor(Protocol):
+    """What is certified: it predicts."""
+
+    def predict(self, X: Any) -> Any:
+        """A label for each row."""
+
+
 class Shown(Immutable):
     """A certificate that prints itself, shows itself in a notebook, and writes a page."""
 
@@ -128,7 +135,7 @@ class Shown(Immutable):
         return as_html(self.sentences, *self.table(), len(self.names))
 
     @property
-    def classifier_(self) -> Any:
+    def classifier_(self) -> Predictor:
         """The certified classifier, which predicts and can be saved; of :func:`~pacb_models.certify_models` only."""
         if self._classifier is None:
             raise InputError("there is no classifier here: predictions were certified, or nothing was.")
