@@ -1,7 +1,5 @@
 """What all tests share: the real data sets, hypothesis profiles, time limits, and what may be skipped."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

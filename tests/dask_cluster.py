@@ -1,7 +1,5 @@
 """A real Dask cluster for the tests that need one."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

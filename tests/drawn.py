@@ -1,7 +1,5 @@
 """What properties are drawn from: numbers, not the seeds of generators, so that a failure shrinks to a simple case."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray

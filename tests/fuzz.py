@@ -4,8 +4,6 @@ The properties are run again and again, each time with another seed, until the t
 line that is printed then runs the same examples once more. With ``--seed`` they are run once.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """Third parties' distances and divergences: with derivatives, expressions and a frontier, or without some of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

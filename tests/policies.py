@@ -1,7 +1,5 @@
 """What the content security policy of a page lets happen."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import html

@@ -5,8 +5,6 @@ processor offers, and the results differ in the last digits; each can be told to
 processor; on another one the suite is run once.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

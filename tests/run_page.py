@@ -19,8 +19,6 @@ goes wrong.
 Without arguments, pages are read from standard input (see :func:`serve`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import gc

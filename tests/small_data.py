@@ -1,7 +1,5 @@
 """Data of scikit-learn that are small and not separable, for what can be tested on any."""
 
-from __future__ import annotations
-
 from sklearn.datasets import load_breast_cancer
 
 from pacb_models.estimators.tables import Dataset

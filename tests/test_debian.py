@@ -1,7 +1,5 @@
 """Set-up asks before it uses sudo, lets root stop it, and does without where nobody can answer."""
 
-from __future__ import annotations
-
 import os
 import pty
 import signal

@@ -1,7 +1,5 @@
 """The documentation does what it says: code prints what is shown, links lead somewhere, commands exist, it builds."""
 
-from __future__ import annotations
-
 import ast
 import configparser
 import importlib.util

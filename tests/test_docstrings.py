@@ -4,8 +4,6 @@ pytest's own collection goes by path and would import the modules of ``solvers``
 into ``pacb_models``, a second time under another name.
 """
 
-from __future__ import annotations
-
 import doctest
 import importlib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Every erratum has a script, which the page shows; the test of the page compares what it prints."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

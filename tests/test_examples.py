@@ -1,7 +1,5 @@
 """The scripts in ``examples/`` run, from any directory, and show what they promise."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

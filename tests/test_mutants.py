@@ -1,7 +1,5 @@
 """What ``make mutants`` changes, and which tests it runs, are there."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The recipes of docs/recipes.md, followed to the letter in a copy of the tree that is then installed."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

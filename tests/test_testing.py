@@ -1,7 +1,5 @@
 """The tests' own rules: the same examples everywhere, what may be skipped, what is ended, what a search prints."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What others install: the source distribution and the wheel, in an environment that has never seen the checkout."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
