@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import partial
-from itertools import product
+from functools import cache, partial
+from itertools import accumulate, product
 
 import numpy as np
 import pytest
@@ -70,13 +70,14 @@ def study():
 
 
 @pytest.fixture(scope="module")
-def bounds(study):
-    return ITEMS["bounds"].compute(study)
+def computed(study):
+    """The cells of an item by its name, computed once, as a store keeps them."""
 
+    @cache
+    def cells(name):
+        return Cells.of_records(json.loads(json.dumps(ITEMS[name].compute(study).records(), allow_nan=False)))
 
-def kept(cells):
-    """The cells as a store keeps them."""
-    return Cells.of_records(json.loads(json.dumps(cells.records(), allow_nan=False)))
+    return cells
 
 
 def missing_cells(cells):
@@ -88,21 +89,20 @@ def missing_cells(cells):
 
 
 @pytest.mark.parametrize("name", ["constants", "bounds", "sparsity", "divergences", "data"])
-def test_every_printed_cell_has_a_counterpart(name, study, bounds):
-    cells = bounds if name == "bounds" else ITEMS[name].compute(study)
+def test_every_printed_cell_has_a_counterpart(name, computed):
+    cells = computed(name)
     assert missing_cells(cells) == []
     assert [values[PRINTED] for values in cells.values() if PRINTED in values] == printed(name).value.tolist()
 
 
-def test_every_cell_of_the_cross_validation(study):
-    cells = ITEMS["cross-validation"].compute(study)
+def test_every_cell_of_the_cross_validation(computed):
+    cells = computed("cross-validation")
     # There is no relative difference where the test error is zero.
     assert {cells[place][PRINTED] for place in missing_cells(cells)} <= {"NA"}
     for dataset, version in product(PAPER_DATASETS, (REPRODUCED, CORRECTED)):
         cv = cells[dataset, 1990, "cv", "test_error"][REPRODUCED]
         pac_bayes = cells[dataset, 1990, "squared", "test_error"][version]
-        delta = cells[dataset, 1990, "", "delta_test_error"][version]
-        assert delta == pytest.approx(cv - pac_bayes, abs=1e-15)
+        assert cells[dataset, 1990, "", "delta_test_error"][version] == pytest.approx(cv - pac_bayes, abs=1e-15)
 
 
 @pytest.mark.outside
@@ -113,24 +113,23 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     monkeypatch.setattr(solvers, "LARGEST_FROM_ZERO", 0)
     cells = ITEMS["fp-vs-solver"].compute(study)
     assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
-    for dataset, size in product(PAPER_DATASETS, (50, 200)):
+    for place in solvers.PLACES:
         for version in (REPRODUCED, CORRECTED):
             methods = ("fixed-point", "ipopt", "frontier")
-            fixed_point, ipopt, minimum = (cells[dataset, size, each, "bound"][version] for each in methods)
+            fixed_point, ipopt, minimum = (cells[*place, each, "bound"][version] for each in methods)
             assert ipopt == pytest.approx(minimum, abs=1e-7) and fixed_point == pytest.approx(minimum, abs=1e-6)
-            assert cells[dataset, size, "ipopt", "status"][version] == "none"
+            assert cells[*place, "ipopt", "status"][version] == "none"
         # No start has a risk above one yet, so that the paper's formulation is solved too.
-        assert cells[dataset, size, "direct", "start_risk"][REPRODUCED] < 1.0
-        assert cells[dataset, size, "direct", "status"][REPRODUCED] == "none"
+        assert cells[*place, "direct", "start_risk"][REPRODUCED] < 1.0
+        assert cells[*place, "direct", "status"][REPRODUCED] == "none"
     # Algorithm 1's early break misses a minimum once.
     assert solvers.early_breaks(cells, REPRODUCED) == {}
     assert list(solvers.early_breaks(cells, CORRECTED)) == [("mushroom", 200)]
-    panels = ITEMS["fp-vs-solver"].show(cells)
-    assert [len(panel.rows) for panel in panels] == [18, 18]
+    assert [len(panel.rows) for panel in ITEMS["fp-vs-solver"].show(cells)] == [18, 18]
 
 
-def test_every_cell_of_fixed_point_against_ccp(study):
-    cells = ITEMS["fp-vs-ccp"].compute(study)
+def test_every_cell_of_fixed_point_against_ccp(computed):
+    cells = computed("fp-vs-ccp")
     assert missing_cells(cells) == []
 
     def bound(method, statistic, version):
@@ -150,11 +149,11 @@ def test_every_cell_of_fixed_point_against_ccp(study):
 # How close to print
 
 
-def test_optimal_bounds_are_close_to_print(bounds):
+def test_optimal_bounds_are_close_to_print(computed):
     for dataset in PAPER_DATASETS:
-        assert same_order(bounds, dataset)
+        assert same_order(computed("bounds"), dataset)
         for distance in DISTANCES:
-            values = bounds[dataset, 1990, distance, "bound"]
+            values = computed("bounds")[dataset, 1990, distance, "bound"]
             assert abs(difference(values, REPRODUCED)) <= 8.0
             assert abs(difference(values, BOTH_HALVES)) <= 5.0
 
@@ -164,20 +163,15 @@ def test_table_6_fits_risks_on_both_halves(study):
     for dataset, size, version in product(PAPER_DATASETS, PAPER_SIZES, VERSIONS[:2]):
         bound = pm.solve(study.problem(dataset, size, "kl", version), "subset-search").bound
         cells.add(version.name, dataset, size, "fixed-point", bound=bound)
-    off = {
-        version: [
-            # Waveform's cells at H = 200 are in the other table.
-            difference(solvers.as_meant(cells, *place, "fixed-point", "bound"), version)
-            for place in solvers.PLACES
-        ]
-        for version in (REPRODUCED, BOTH_HALVES)
-    }
-    assert max(map(abs, off[REPRODUCED])) < 16.0 and np.mean(off[REPRODUCED]) > 4.0
-    assert max(map(abs, off[BOTH_HALVES])) < 7.0 and abs(np.mean(off[BOTH_HALVES])) < 1.5
+    # Waveform's cells at H = 200 are in the other table.
+    meant = [solvers.as_meant(cells, *place, "fixed-point", "bound") for place in solvers.PLACES]
+    ours, both = (np.array([difference(each, version) for each in meant]) for version in (REPRODUCED, BOTH_HALVES))
+    assert abs(ours).max() < 16.0 and ours.mean() > 4.0
+    assert abs(both).max() < 7.0 and abs(both.mean()) < 1.5
 
 
-def test_printed_constants_are_reproduced_to_their_last_digit(study):
-    cells = ITEMS["constants"].compute(study)
+def test_printed_constants_are_reproduced_to_their_last_digit(computed):
+    cells = computed("constants")
     for cell in printed("constants").query("quantity == 'constant'").itertuples():
         ours = cells[cell.dataset, cell.size, "kl", "constant"][REPRODUCED]
         if cell.size == "500":
@@ -209,9 +203,9 @@ SCANNED = {
 
 
 @pytest.mark.parametrize("version", SCANNED)
-def test_bounds_against_a_scan(bounds, version):
+def test_bounds_against_a_scan(computed, version):
     for dataset, expected in SCANNED[version].items():
-        found = [bounds[dataset, 1990, distance, "bound"][version] for distance in DISTANCES]
+        found = [computed("bounds")[dataset, 1990, distance, "bound"][version] for distance in DISTANCES]
         assert found == pytest.approx(expected, abs=6e-6)
 
 
@@ -228,14 +222,9 @@ def test_components_of_the_linear_bound_are_those_of_algorithm_1(study):
 def test_concentration_by_counting():
     random = np.random.default_rng(0)
     risks, posterior = random.random(40), random.dirichlet(np.ones(40))
-    pairs = sorted(zip(risks, posterior))
+    masses = list(accumulate(weight for _, weight in sorted(zip(risks, posterior))))
     for level in (0.5, 0.8, 0.95):
-        mass, count = 0.0, 0
-        for _, weight in pairs:
-            mass, count = mass + weight, count + 1
-            if mass >= level:
-                break
-        assert classifiers_for(posterior, risks, level) == count
+        assert classifiers_for(posterior, risks, level) == 1 + sum(mass < level for mass in masses)
     assert classifiers_for(np.full(10, 0.1), risks[:10], 0.8) == 8
     assert concentration(np.full(16, 1 / 16)) == 0.25
 
@@ -275,17 +264,17 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 # Figures
 
 
-def test_headline_tells_the_finding(bounds):
-    item = ITEMS["headline"]
+def test_headline_tells_the_finding(computed):
+    item, cells = ITEMS["headline"], computed("bounds")
     tightest = {
-        version: {dataset: bound_items.tightest(bounds, dataset, "bound", version) for dataset in PAPER_DATASETS}
+        version: {dataset: bound_items.tightest(cells, dataset, "bound", version) for dataset in PAPER_DATASETS}
         for version in (REPRODUCED, CORRECTED)
     }
     assert set(tightest[REPRODUCED].values()) == {"squared"}
     assert [name for name, distance in tightest[CORRECTED].items() if distance != "kl"] == ["bupa", "haberman"]
-    assert "tightest on 7 of nine" in item.caption(bounds)
+    assert "tightest on 7 of nine" in item.caption(cells)
     with styled():
-        assert "tightest on 7 of 9" in item.draw(bounds).axes[0].get_title()
+        assert "tightest on 7 of 9" in item.draw(cells).axes[0].get_title()
 
 
 #: χ²–kl, KL–kl, best single classifier and tie split of 1990 SVMs at δ = 0.05.
@@ -302,9 +291,9 @@ CERTIFICATES = {
 }
 
 
-def test_certificates_of_the_nine_data_sets(study):
+def test_certificates_of_the_nine_data_sets(computed):
     """The values at H = 1990 and δ = 0.05 that were computed independently, and the order of the columns."""
-    cells = kept(ITEMS["certificates"].compute(study))
+    cells = computed("certificates")
     for dataset, expected in CERTIFICATES.items():
         methods = ("chi2-kl", "kl-kl", "occam", "tie split")
         found = [cells[dataset, 1990, method, "bound at 0.05"][REPRODUCED] for method in methods]
@@ -339,19 +328,18 @@ def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
     monkeypatch.setattr(posteriors, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
-    cells = kept(item.compute(study))
     with styled():
-        figure = item.draw(cells)
+        figure = item.draw(Cells.of_records(json.loads(json.dumps(item.compute(study).records(), allow_nan=False))))
     assert all(axis.get_lines() for axis in figure.axes) and item.caption
 
 
-def test_support_shrinks_as_delta_grows(study):
-    cells = ITEMS["linear-weights"].compute(study)
+def test_support_shrinks_as_delta_grows(computed):
+    cells = computed("linear-weights")
     for version in (BOTH_HALVES, REPRODUCED):
         curves = cells.rows(version)
         assert [place.method for place in curves] == ["δ = 0.01", "δ = 0.05", "δ = 0.1"]
         supports = [curve["support"] for curve in curves.values()]
-        assert supports == sorted(supports, reverse=True) and supports[-1] < 1990
+        assert sorted(supports, reverse=True) == supports and supports[-1] < 1990
         # At the linear optimum the support is the set of risks below the bound.
         for curve in curves.values():
             assert curve["last_risk"] < curve["bound"]
@@ -438,17 +426,13 @@ def test_a_killed_run_goes_on(tmp_path):
     assert rows_of(whole).items() < rows_of(store).items()
 
 
-def records(results):
-    return {name: cells.records() for name, cells in results.items()}
-
-
 def test_results_of_other_settings_are_not_resumed(tmp_path, study):
     item, few = ITEMS["data"], Study(study.tables, starts=2)
     first = compute([item], few, tmp_path, resume=False)
     stamp = (tmp_path / "results.jsonl").read_bytes()
     # It depends on neither.
     again = compute([item], Study(study.tables, starts=9, seed=1), tmp_path, resume=True)
-    assert records(again) == records(first)
+    assert again == first
     assert (tmp_path / "results.jsonl").read_bytes() == stamp
     others = (
         Study(study.tables, starts=9),
@@ -482,15 +466,12 @@ def numbers_in(value):
     return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
 
 
-def test_results_that_change_have_another_version(study):
+def test_results_that_change_have_another_version(computed):
     """Otherwise --resume would take the former ones: raise the version, and freeze its results here."""
     assert list(FROZEN) == [RESULTS_VERSION]
-    found = {name: numbers_in(ITEMS[name].compute(study).records()) for name in FROZEN[RESULTS_VERSION]}
-    assert {name: len(numbers) for name, numbers in found.items()} == {
-        n: c for n, (c, _) in FROZEN[RESULTS_VERSION].items()
-    }
-    for name, (_, total) in FROZEN[RESULTS_VERSION].items():
-        assert sum(found[name]) == pytest.approx(total, rel=1e-9), name
+    for name, (count, total) in FROZEN[RESULTS_VERSION].items():
+        found = numbers_in(computed(name).records())
+        assert (len(found), sum(found)) == (count, pytest.approx(total, rel=1e-9)), name
 
 
 def test_from_data_gives_the_embedded_tables(tmp_path):
@@ -526,12 +507,9 @@ def test_cross_validation_anew(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def document(study, bounds):
-    results = {"bounds": bounds}
-    items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
-    for item in items[1:]:
-        results[item.name] = item.compute(study)
-    return compose(items, results, study)
+def document(study, computed):
+    names = ("bounds", "sparsity", "divergences", "cross-validation", "data")
+    return compose([ITEMS[name] for name in names], {name: computed(name) for name in names}, study)
 
 
 def test_the_page_is_self_contained_and_whole_and_latex_is_ascii(document):
@@ -548,13 +526,11 @@ def test_the_page_is_self_contained_and_whole_and_latex_is_ascii(document):
     assert all(latex_text(text).isascii() for text in texts)
 
 
-def test_csv_is_tidy_and_has_every_value_in_full(document, bounds):
-    section = next(section for section in document.sections if section.name == "bounds")
-    rows = list(csv.DictReader(section.csv.splitlines()))
-    assert len(rows) == sum(map(len, bounds.values()))
+def test_csv_is_tidy_and_has_every_value_in_full(document, computed):
+    cells, rows = computed("bounds"), list(csv.DictReader(document.sections[0].csv.splitlines()))
+    assert len(rows) == sum(map(len, cells.values()))
     for row in rows:
-        place = Place(*(row[key] for key in Place._fields))
-        value = bounds[place][row["version"]]
+        value = cells[*(row[key] for key in Place._fields)][row["version"]]
         assert row["value"] == value if row["version"] == PRINTED else float(row["value"]) == value
     noted = [row for row in rows if row["note"]]
     assert len(noted) == (printed("bounds").note != "").sum() and {row["version"] for row in noted} == {PRINTED}
