@@ -44,35 +44,29 @@ def run(tmp_path_factory):
 
 def test_benchopt_records_the_bound_and_its_gap(run):
     _, results = run
-    expected = {
-        ("uci", distance): pm.solve(table_problem("wdbc", 50, distance).build()).bound for distance in ("linear", "kl")
-    }
-    for distance in ("linear", "kl"):
-        problem = synthetic(40, prior="random", distance=distance, delta=0.01)
+    able = {"linear": SOLVERS[:2], "kl": SOLVERS}
+    problems = {}
+    for distance in able:
+        problems["uci", distance] = table_problem("wdbc", 50, distance).build()
+        problem = problems["synthetic", distance] = synthetic(40, prior="random", distance=distance, delta=0.01)
         assert not problem.uniform_prior
-        expected["synthetic", distance] = pm.solve(problem).bound
+    expected = {place: pm.solve(problem).bound for place, problem in problems.items()}
     seen = set()
     for _, line in results.iterrows():
-        dataset, distance = line["dataset_name"].partition("[")[0], line["p_obj_distance"]
-        seen.add((dataset, distance, line["p_solver_solver"]))
+        place = line["dataset_name"].partition("[")[0], line["p_obj_distance"]
+        seen.add((*place, line["p_solver_solver"]))
         # The exact solver is the reference; the others come to it by other ways.
-        assert line["objective_value"] == pytest.approx(expected[dataset, distance], abs=1e-7)
-        assert line["objective_gap"] == pytest.approx(line["objective_value"] - expected[dataset, distance], abs=1e-12)
+        assert line["objective_value"] == pytest.approx(expected[place], abs=1e-7)
+        assert line["objective_gap"] == pytest.approx(line["objective_value"] - expected[place], abs=1e-12)
         assert line["objective_kkt_residual"] <= 1e-6
         assert line["objective_support_size"] >= 1
-        assert line["objective_optimum"] == expected[dataset, distance]
+        assert line["objective_optimum"] == expected[place]
         record = json.loads(Path(line["objective_proof"]).read_text())
         assert verify.verify(line["objective_proof"])[0] == verify.PROVEN
         assert record["lower_bound"] <= line["objective_optimum"] <= record["lower_bound"] + 1e-9
-        assert record["problem"]["distance"] == distance
+        assert record["problem"]["distance"] == place[1]
         assert line["time"] > 0.0
-    able = {"linear": SOLVERS[:2], "kl": SOLVERS}
-    assert seen == {
-        (dataset, distance, solver)
-        for dataset in ("uci", "synthetic")
-        for distance, solvers in able.items()
-        for solver in solvers
-    }
+    assert seen == {(*place, solver) for place in problems for solver in able[place[1]]}
 
 
 def test_benchopt_says_why_a_solver_is_skipped(run):

@@ -32,37 +32,39 @@ def rows():
     return certified.measure(certified.Case("wine", lambda: load_wine(return_X_y=True), few), 3)
 
 
+def limit(k, m, delta=0.05):
+    """Clopper and Pearson's."""
+    return pytest.approx(beta.isf(delta, k + 1, m - k), rel=1e-9)
+
+
 def test_rivals_by_hand(rows):
     X, y = load_wine(return_X_y=True)
     order = np.random.RandomState(3).permutation(178)
     tested, held_out, training = order[:18], order[18:98], order[98:]
     fitted = [member.fit(X[training], y[training]) for _, member in few(X)]
-    errors = np.array([(member.predict(X[held_out]) != y[held_out]).sum() for member in fitted])
+    wrong = np.array([member.predict(X[held_out]) != y[held_out] for member in fitted])
+    errors = wrong.sum(axis=1)
     found = {row["method"]: row for row in rows}
     assert list(found) == [*certified.RIVALS, *certified.LEVEL_WAYS]
-    assert found["Occam"]["certificate"] == pytest.approx(
-        beta.isf(0.05 / 3, errors.min() + 1, 80 - errors.min()), rel=1e-9
-    )
+    certificates = {method: row["certificate"] for method, row in found.items()}
+    assert certificates["Occam"] == limit(errors.min(), 80, 0.05 / 3)
     best = fitted[int(errors.argmin())]
     assert found["Occam"]["test_error"] == np.mean(best.predict(X[tested]) != y[tested])
-    wrong = np.array([member.predict(X[held_out]) != y[held_out] for member in fitted])
-    votes = np.eye(3)[[member.predict(X[held_out]) for member in fitted]].sum(axis=0).argmax(axis=1)
-    wrong = np.vstack([votes != y[held_out], wrong])
+    ballots = np.eye(3)[[member.predict(X[held_out]) for member in fitted]]
+    wrong = np.vstack([ballots.sum(axis=0).argmax(axis=1) != y[held_out], wrong])
     chosen = wrong[int(wrong[:, :16].sum(axis=1).argmin())]
-    k = chosen[16:].sum()
-    assert found["20/80"]["certificate"] == pytest.approx(beta.isf(0.05, k + 1, 64 - k), rel=1e-9)
+    assert certificates["20/80"] == limit(chosen[16:].sum(), 64)
     limits = [beta.isf(0.05 * p, k + 1, 80 - k) for k, p in zip(wrong.sum(axis=1), [0.5, *[0.5 / 3] * 3], strict=True)]
-    assert found["prefit, 0.5"]["certificate"] == pytest.approx(min(limits), rel=1e-9)
+    assert certificates["prefit, 0.5"] == pytest.approx(min(limits), rel=1e-9)
     model = CertifiedClassifier(few(X), validation_size=None, random_state=3).fit(X[training], y[training])
     committed = model.candidates_[int(model.cv_errors_.argmin())]
-    shares = np.tensordot(committed.weights, np.eye(3)[[member.predict(X[held_out]) for member in fitted]], 1)
-    k = (shares.argmax(axis=1) != y[held_out]).sum()
-    assert found["CV all, test"]["certificate"] == pytest.approx(beta.isf(0.05, k + 1, 80 - k), rel=1e-9)
-    assert found["certified"]["certificate"] < found["PAC-Bayes vote"]["certificate"]
+    k = (np.tensordot(committed.weights, ballots, 1).argmax(axis=1) != y[held_out]).sum()
+    assert certificates["CV all, test"] == limit(k, 80)
+    assert certificates["certified"] < certificates["PAC-Bayes vote"]
     rate = model.cv_errors_.min() / 80
     level = max(rate + 2 * np.sqrt(rate * (1 - rate) / 80), 1 - 0.05 ** (1 / 80))
     passed = beta.isf(0.05, k + 1, 80 - k) <= level
-    assert found["level, in order"]["certificate"] == pytest.approx(level if passed else 1.0)
+    assert certificates["level, in order"] == pytest.approx(level if passed else 1.0)
 
 
 def test_a_version_is_raised_when_rows_change(rows):
@@ -153,17 +155,12 @@ def test_the_weighted_vote_by_hand(size, rate, total):
     equal = sum(vote(np.ones(size), P[i]) != y[i] for i in choosing)
     used = weights(choosing) if own <= equal else np.ones(size)
     k = sum(vote(used, P[i]) != y[i] for i in certifying)
-    everything, choose, found = weighed.limits_of(y, P, 7)
-    assert found == pytest.approx(beta.isf(0.05, k + 1, 96 - k), rel=1e-9)
-    assert choose == choosing_by_hand(P, y, choosing, certifying) and 0 < everything < 1
-    assert (weighed.STUDY.version, everything + choose + found) == (1, pytest.approx(total, rel=1e-9))
-
-
-def choosing_by_hand(P, y, choosing, certifying):
     votes = np.array([np.bincount(row, minlength=3).argmax() for row in P])
     wrong = np.column_stack([votes, P]) != y[:, None]
-    k = wrong[certifying, wrong[choosing].sum(axis=0).argmin()].sum()
-    return pytest.approx(beta.isf(0.05, k + 1, len(certifying) - k), rel=1e-9)
+    fewest = wrong[certifying, wrong[choosing].sum(axis=0).argmin()].sum()
+    everything, choose, found = weighed.limits_of(y, P, 7)
+    assert (choose, found) == (limit(fewest, 96), limit(k, 96)) and 0 < everything < 1
+    assert (weighed.STUDY.version, everything + choose + found) == (1, pytest.approx(total, rel=1e-9))
 
 
 @pytest.mark.parametrize(("ratio", "worst", "held"), [(0.9, 0.95, True), (0.9, 1.2, False), (0.999, 1.05, False)])
