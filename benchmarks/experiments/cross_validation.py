@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from pacb_models.estimators.grids import lambda_grid
 from pacb_models.estimators.tables import Dataset
@@ -45,8 +46,6 @@ class CrossValidation(NamedTuple):
 
 def load_cross_validation() -> dict[str, CrossValidation]:
     """The embedded results over the paper's 1990 λ values, by data set."""
-    import pandas as pd
-
     with (files("pacb_models.benchmarks.problems.risks") / "cross_validation.csv").open() as file:
         return {row[0]: CrossValidation(*row) for row in pd.read_csv(file, comment="#").itertuples(index=False)}
 

@@ -15,6 +15,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import sklearn
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from pacb_models.cluster import check_workers
 from pacb_models.errors import InputError
@@ -128,8 +131,6 @@ def train_risks(
     command : str
         The command line that asked for this, kept in the table.
     """
-    import sklearn
-
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol, seed, sizes)
     how = How(n_jobs, dask, partial, resume, progress)
@@ -211,9 +212,6 @@ def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[
 @contextmanager
 def _calm() -> Iterator[None]:
     """One BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their number."""
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
     with warnings.catch_warnings(), threadpool_limits(1):
         # That an SVM stopped at its iteration limit is recorded in the table.
         warnings.simplefilter("ignore", ConvergenceWarning)

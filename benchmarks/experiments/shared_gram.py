@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from sklearn import config_context
+from sklearn.svm import SVC
 
 from pacb_models.errors import InputError
 from pacb_models.estimators.kernel_family import cache_size, gaussian_kernel, pairwise, vote
@@ -78,9 +80,6 @@ class SharedGram:
 
     def _train(self, task: Task, max_iterations: int) -> tuple[np.ndarray, np.ndarray, bool]:
         """The decision functions over the pool's rows, as :func:`pairwise` gives them, and whether libsvm converged."""
-        from sklearn import config_context
-        from sklearn.svm import SVC
-
         labels = self.labels[: self.pool]
         missing = np.flatnonzero(np.bincount(labels[task.training], minlength=len(self.classes)) == 0)
         if missing.size:
@@ -105,7 +104,5 @@ def support_counts_weighted_rows_only() -> bool:
 
     scikit-learn's documentation promises the latter (its issue 25380), so this may change; a three-row SVM tells.
     """
-    from sklearn.svm import SVC
-
     machine = SVC(kernel="precomputed").fit(np.eye(3), [0, 0, 1], sample_weight=[0.0, 1.0, 1.0])
     return sorted(machine.support_) == [0, 1]

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from pacb_models.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: What a cell can hold: the printed text; our value with the paper's constants, or where there is no constant; the same
 #: with risks on training and validation examples together; our value with exact constants.
@@ -83,8 +82,6 @@ class Cells(dict[Place, Values]):
 
     def frame(self, table: str = "") -> pd.DataFrame:
         """One row for each value, with its place and its version, and the notes on what is printed in that table."""
-        import pandas as pd
-
         rows = [(*place, version, value) for place, values in self.items() for version, value in values.items()]
         frame = pd.DataFrame(rows, columns=[*Place._fields, "version", "value"], dtype=object)
         if table not in PRINTED_TABLES:
@@ -95,8 +92,6 @@ class Cells(dict[Place, Values]):
 
 @lru_cache(maxsize=1)
 def _all_cells() -> pd.DataFrame:
-    import pandas as pd
-
     with resources.files(__package__).joinpath("printed.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file, dtype=str, keep_default_na=False)
 

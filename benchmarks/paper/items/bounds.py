@@ -99,6 +99,8 @@ def _draw(cells: Cells) -> Figure:
 
 HEADLINE = Item("headline", of="bounds", draw=_draw, facts=lambda cells: {"wins": _kl_wins(cells)})
 
+# --- Section 8.1: χ² against KL divergence, which the paper compares in words -----------------------------------------
+
 #: Distances that each divergence has a bound for; of the KL divergence, the χ² ones first.
 _DISTANCES = {"chi2": DISTANCES, "kl": (*DISTANCES, "pinsker", "ch")}
 

@@ -15,14 +15,14 @@ from pacb_models.plots.style import BLACK, BLUE, GREY, VERMILION
 
 from ...problems.problem import PAPER_DATASETS
 from ...report.drawing import Look
-
-# --- Figure 1: the linear bound B*(H') and its two components against the support size H' -----------------------------
 from ...report.tables import Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
 from ..item import Item
 from ..numbers import words
 from ..showing import DISTANCE_LOOK, NAMES, SERIES, Beside, grid_of_axes, legend_below, named, panel_per_dataset
 from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, PAPER_DELTA, VERSIONS, Study, Version
+
+# --- Figure 1: the linear bound B*(H') and its two components against the support size H' -----------------------------
 
 #: The paper does not say which data set it shows. Here one whose support is full and one where it ends early.
 CASES = (("bupa", 0.01), ("ionosphere", 0.1))
@@ -128,11 +128,10 @@ def _draw_weights(cells: Cells, versions: Mapping[str, Version]) -> Figure:
 
 def _agreement(cells: Cells) -> dict[str, str]:
     """How far the weights of the other methods are from those drawn."""
-    largest = {
-        name: max(off for place, values in cells.items() if place.quantity == name for off in values.values())
-        for name in dict.fromkeys(place.quantity for place in cells if place.quantity in COMPARED)
-    }
-    said = (f"{COMPARED[name]} gives the same weights within {value:.0e}." for name, value in largest.items())
+    said = []
+    for name, title in COMPARED.items():
+        if offs := [off for place, values in cells.items() if place.quantity == name for off in values.values()]:
+            said.append(f"{title} gives the same weights within {max(offs):.0e}.")
     return {"agreement": " ".join(said)}
 
 
@@ -161,9 +160,10 @@ def _fill_against_delta(study: Study, cells: Cells) -> None:
         study.report("supports", position, len(PAPER_DATASETS))
         for version, distance in product((PAPER, EXACT), DISTANCES):
             problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version)
-            solutions = [pm.solve(problem.replace(delta=delta), "frontier") for delta in MANY_DELTAS.tolist()]
-            supports = [solution.support_size for solution in solutions]
-            cells.add(version.name, dataset, ALL_CLASSIFIERS, distance, supports=supports)
+            solutions = (pm.solve(problem.replace(delta=delta), "frontier") for delta in MANY_DELTAS.tolist())
+            cells.add(
+                version.name, dataset, ALL_CLASSIFIERS, distance, supports=[each.support_size for each in solutions]
+            )
 
 
 #: What is drawn: the distance, the version, its line and its words; the linear constant is right in the paper.
@@ -188,6 +188,8 @@ def _draw_against_delta(cells: Cells) -> Figure:
 
 
 AGAINST_DELTA = Item("support-against-delta", _fill_against_delta, draw=_draw_against_delta)
+
+# --- Table 9: N(α) and the Herfindahl–Hirschman index -----------------------------------------------------------------
 
 LARGE_SIZE = 1000
 
