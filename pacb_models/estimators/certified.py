@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -140,14 +140,9 @@ class CertifiedClassifier(EnsembleClassifier):
     True
     """
 
-    estimators: Iterable[Any] | None = None
     _: KW_ONLY
-    estimator: Any = None
-    param_grid: Any = None
     votes: str | None = "cv"
     voting: str = "hard"
-    delta: float = 0.05
-    validation_size: float | int | None = 0.5
     cv: Any = 5
     prior: Any = "default"
     deploy: str = "deterministic"
@@ -156,13 +151,9 @@ class CertifiedClassifier(EnsembleClassifier):
     positive: Any = None
     risk: Any = None
     abstain: Any = None
-    refit: bool = False
-    prefit: bool = False
     choose: float | None = None
-    n_jobs: int | None = None
     memory: Any = None
     verbose: bool | Progress = False
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_params: Any) -> CertifiedClassifier:
         """Train and form the candidates on one part of the data, certify on the other.
@@ -186,11 +177,11 @@ class CertifiedClassifier(EnsembleClassifier):
         parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
         self.classes_, self.n_training_, self.voting_ = np.unique(y_training), len(rows), self.voting
         check_positive_class(self.positive, self.classes_)
-        training = Training(X_training, y_training, self.classes_, parameters, self.voting == "soft")
+        data = X_training, y_training, self.classes_
+        training = Training(self.names_, members, parameters, *data, self.voting == "soft")
         folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
         progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
-        work = self.n_jobs, progress, self.memory
-        self.estimators_, opinions = cross_fit(self.names_, members, training, folds, *work)
+        self.estimators_, opinions = cross_fit(training, folds, self.n_jobs, progress, self.memory)
         self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
         if held_out.size:
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])

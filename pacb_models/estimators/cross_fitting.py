@@ -23,12 +23,14 @@ Fold = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The examples to learn from, none held out, and the fit parameters of each member for these examples."""
+    """Members, each with a name and its fit parameters, and the examples to learn from, none of them held out."""
 
+    names: list[str]
+    members: list[Any]
+    parameters: list[dict[str, Any]]
     X: Any
     y: np.ndarray
     classes: np.ndarray
-    parameters: list[dict[str, Any]]
     soft: bool
 
 
@@ -56,13 +58,7 @@ def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fo
 
 
 def cross_fit(
-    names: Sequence[str],
-    members: Sequence[Any],
-    training: Training,
-    folds: Sequence[Fold],
-    n_jobs: int | None,
-    progress: Progress | None,
-    memory: Any,
+    training: Training, folds: Sequence[Fold], n_jobs: int | None, progress: Progress | None, memory: Any
 ) -> tuple[list[Any], list[np.ndarray]]:
     """Fit every member on the training part, and on it without each fold.
 
@@ -71,10 +67,10 @@ def cross_fit(
     that was stopped and is begun again goes on after its last fold.
     """
     without_fold, fit = (check_memory(memory).cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
-    report = progress or (lambda done, total: None)
+    report, members = progress or (lambda done, total: None), training.members
     total, parts = len(members) * (len(folds) + 1), []
     for fold in folds:
-        parts.append(without_fold(names, members, training, fold, n_jobs))
+        parts.append(without_fold(training, fold, n_jobs))
         report(len(members) * len(parts), total)
     fitted = fit(members, training.X, training.y, np.arange(len(training.y)), training.parameters, n_jobs)
     report(total, total)
@@ -82,15 +78,13 @@ def cross_fit(
     return fitted, [np.concatenate(own)[order] for own in zip(*parts, strict=True)]
 
 
-def _without_fold(
-    names: Sequence[str], members: Sequence[Any], training: Training, fold: Fold, n_jobs: int | None
-) -> list[np.ndarray]:
+def _without_fold(training: Training, fold: Fold, n_jobs: int | None) -> list[np.ndarray]:
     """The members' opinions of the fold's examples, fitted on the others."""
-    rows, tested = fold
-    y = training.y[rows]
+    (rows, tested), classes, soft = fold, training.classes, training.soft
+    members, y = [clone(member) for member in training.members], training.y[rows]
     if (y == y[0]).all():
         # Many classifiers refuse to learn from one class; what can be learnt from it is to predict it.
-        index = np.full(len(tested), np.searchsorted(training.classes, y[0]))
-        return [np.eye(len(training.classes))[index] if training.soft else index for _ in members]
-    fitted = train([clone(each) for each in members], training.X, training.y, rows, training.parameters, n_jobs)
-    return list(opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs))
+        index = np.full(len(tested), np.searchsorted(classes, y[0]))
+        return [np.eye(len(classes))[index] if soft else index for _ in members]
+    fitted = train(members, training.X, training.y, rows, training.parameters, n_jobs)
+    return list(opinions(training.names, fitted, _safe_indexing(training.X, tested), classes, soft, n_jobs))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -28,7 +28,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ..certificates import Certificate
 from ..certificates.labels import check_same_rows, is_missing
 from ..errors import InputError
 from ..validation import all_or_refuse, check_number, first_repeated, refuse_masked, vector
@@ -55,22 +54,20 @@ def _weights_for(name: str, member: Any, weights: np.ndarray) -> dict[str, Any]:
     return {"sample_weight": weights}
 
 
+@dataclass(eq=False, repr=False)
 class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier made of members: ``estimators``, or ``estimator`` at every point of ``param_grid``.
+    """A classifier made of members: ``estimators``, or ``estimator`` at every point of ``param_grid``."""
 
-    Subclasses have these three parameters and ``validation_size``, ``prefit`` and ``n_jobs``.
-    """
-
-    estimators: Any
-    estimator: Any
-    param_grid: Any
-    validation_size: Any
-    prefit: bool
-    n_jobs: int | None
-    names_: list[str]
-    estimators_: list[Any]
-    classes_: NDArray[Any]
-    certificate_: Certificate
+    estimators: Iterable[Any] | None = None
+    _: KW_ONLY
+    estimator: Any = None
+    param_grid: Any = None
+    delta: float = 0.05
+    validation_size: float | int | None = 0.5
+    refit: bool = False
+    prefit: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def get_metadata_routing(self) -> MetadataRouter:
         """How fit parameters reach the classifiers."""
@@ -190,12 +187,12 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """The rows to train on and the rows to certify on; both parts have at least one."""
-        size, whole = self.validation_size, isinstance(self.validation_size, numbers.Integral)
+        given, whole = self.validation_size, isinstance(self.validation_size, numbers.Integral)
         expected = "it must be a share strictly between 0 and 1 or a whole number"
-        check_number("validation_size", size, lambda number: number >= 1 if whole else 0.0 < number < 1.0, expected)
-        count = int(size) if whole else round(float(size) * examples)
+        size = check_number("validation_size", given, lambda x: x >= 1 if whole else 0.0 < x < 1.0, expected)
+        count = round(size if whole else size * examples)
         if not 1 <= count < examples:
-            part = f"validation_size is {size!r}, which is {count} of the examples, n_samples={examples}"
+            part = f"validation_size is {given!r}, which is {count} of the examples, n_samples={examples}"
             raise InputError(f"{part}; there must be one to train on, and one to certify with.")
         order = random.permutation(examples)
         return np.sort(order[count:]), np.sort(order[:count])
@@ -215,8 +212,9 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Train the members on all rows; a certificate says that it is not about these."""
         members, parameters = [clone(member) for member in self.estimators_], self._member_parameters(fit_params)
         self.estimators_ = train(members, X, y, np.arange(len(y)), parameters, self.n_jobs)
-        if hasattr(self, "certificate_"):
-            self.certificate_ = self.certificate_.with_note(REFITTED)
+        certificate = getattr(self, "certificate_", None)
+        if certificate is not None:
+            self.certificate_ = certificate.with_note(REFITTED)
 
     def _drawn(self, weights: np.ndarray, choices: np.ndarray, random_state: Any) -> np.ndarray:
         """What one that is drawn with these weights for each row says of it; ``choices`` are class indices."""

@@ -32,7 +32,7 @@ LIMIT_VARIABLE = "PACB_KERNEL_GIB"
 
 def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | None) -> list[Any]:
     """Fitted classifiers, in order; those of one preprocessing or one kernel are trained together."""
-    alone: list[tuple[int, Any, Any]] = []
+    alone: dict[int, tuple[Any, Any]] = {}
     trained: dict[int, Any] = {}
     prefixes: dict[int, Pipeline] = {}
     for key, group in _groups(dict(enumerate(members)), _prefix_key):
@@ -41,12 +41,11 @@ def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | N
             prefix = clone(next(iter(group.values()))[:-1])
             prefixes |= dict.fromkeys(group, prefix)
             own, table = _last_steps(group), prefix.fit_transform(X, y)
-        together = _train_families(own, table, y, n_jobs)
-        trained |= together
-        alone += [(index, member, table) for index, member in own.items() if index not in together]
+        trained |= _train_families(own, table, y, n_jobs)
+        alone |= {index: (member, table) for index, member in own.items() if index not in trained}
     # All in one go, so that no process waits for the members of one preprocessing before it begins with the next.
-    fitted = Parallel(n_jobs=n_jobs)(delayed(member.fit)(table, y) for _, member, table in alone)
-    trained |= {index: member for (index, _, _), member in zip(alone, fitted, strict=True)}
+    fitted = Parallel(n_jobs=n_jobs)(delayed(member.fit)(table, y) for member, table in alone.values())
+    trained |= zip(alone, fitted, strict=True)
     for index, prefix in prefixes.items():
         steps = [*prefix.steps, (members[index].steps[-1][0], trained[index])]
         trained[index] = Pipeline(steps, verbose=members[index].verbose)
@@ -55,7 +54,7 @@ def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | N
 
 def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[np.ndarray]:
     """What each fitted classifier predicts, in order; transformations and kernels that are shared are applied once."""
-    alone: list[tuple[int, Any, Any]] = []
+    alone: dict[int, tuple[Any, Any]] = {}
     found: dict[int, np.ndarray] = {}
     for key, group in _groups(dict(enumerate(members)), _fitted_prefix):
         own, table = group, X
@@ -63,13 +62,13 @@ def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[
             own, table = _last_steps(group), next(iter(group.values()))[:-1].transform(X)
         for family, machines in _groups(own, _family_of):
             if family is None:
-                alone += [(index, member, table) for index, member in machines.items()]
+                alone |= {index: (member, table) for index, member in machines.items()}
             else:
                 shared, places = next(iter(machines.values())).family_, [each.index_ for each in machines.values()]
                 found |= zip(machines, shared.predict(table, places), strict=True)
-    predicted = Parallel(n_jobs=n_jobs)(delayed(member.predict)(table) for _, member, table in alone)
+    predicted = Parallel(n_jobs=n_jobs)(delayed(member.predict)(table) for member, table in alone.values())
     # Not plain arrays yet: a mask must be seen.
-    found |= {index: np.asanyarray(labels) for (index, _, _), labels in zip(alone, predicted, strict=True)}
+    found |= zip(alone, map(np.asanyarray, predicted), strict=True)
     return [found[index] for index in range(len(members))]
 
 

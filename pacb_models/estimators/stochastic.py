@@ -60,22 +60,13 @@ class StochasticClassifier(EnsembleClassifier):
     True
     """
 
-    estimators: Iterable[Any] | None = None
     _: KW_ONLY
-    estimator: Any = None
-    param_grid: Any = None
     distance: str = "kl"
     divergence: str = "chi2"
     order: float = 2.0
-    delta: float = 0.05
     prior: Any = None
     constant: str = "exact"
-    validation_size: float | int = 0.5
     solver: str = "auto"
-    refit: bool = False
-    prefit: bool = False
-    n_jobs: int | None = None
-    random_state: Any = None
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> StochasticClassifier:
         """Train on one part of the data and certify on the other.
