@@ -58,7 +58,7 @@ LACKING = 0.1
 REACH, FARTHEST, LONGEST = 1e-6, 1e15, 10.0
 #: Long steps of θ begin with new slopes, and are repeated at large orders, so often at most.
 SHORT, REPEATS = 1e-6, 4
-#: Added to the root of the Hessian, relative to its largest entry: rows may be dependent on the free weights.
+#: Added to the root of the Hessian, relative to that of the speeds: rows may be dependent on the free weights.
 RIDGE, FLATTEST = 1e-10, 1e-140
 #: The largest speed of a weight, which is infinite where it leaves zero, and the smallest distance from there.
 FASTEST, NEAREST = 1e200, 1e-300
@@ -83,10 +83,11 @@ class Minimiser(NamedTuple):
     #: The trace of entropy that is left.
     trace: float = 0.0
 
-    def ahead(self, gamma: Any, scale: float = 1.0) -> tuple[Any, Array]:
-        """θ and the multipliers on the tangent at another γ, or at a column of them; all are scaled first."""
-        moved = np.append(self.theta, self.multipliers) * scale + (gamma - self.gamma * scale) * self.drift[:-1]
-        return (moved[..., 0] if moved.ndim > 1 else moved.item(0)), np.maximum(moved[..., 1:], 0.0)
+    def ahead(self, gammas: Array) -> Array:
+        """γ, θ, the size, the multipliers and how far the risk has moved, on the tangent, a row for each γ."""
+        far = gammas - self.gamma
+        theta, *nu, moved = np.array([self.theta, *self.multipliers, 0.0])[:, None] + self.drift[:, None] * far
+        return np.array([gammas, theta, np.full(far.size, self.size), *np.maximum(nu, 0.0), moved]).T
 
 
 class Point(NamedTuple):
@@ -148,12 +149,9 @@ class Tilting:
             self.kept = KEPT if final else LOOSE
             # Multipliers are nearly linear in the amount of entropy, in the end.
             share = (entropy - last[0]) / (last[0] - before[0]) if before[0] < math.inf else 0.0
-            guess = last[1]._replace(
-                theta=last[1].theta + share * (last[1].theta - before[1].theta),
-                multipliers=np.maximum(
-                    last[1].multipliers + share * (last[1].multipliers - before[1].multipliers), 0.0
-                ),
-            )
+            theta = last[1].theta + share * (last[1].theta - before[1].theta)
+            nu = last[1].multipliers + share * (last[1].multipliers - before[1].multipliers)
+            guess = last[1]._replace(theta=theta, multipliers=np.maximum(nu, 0.0))
             before, last = last, (entropy, self._from(gamma, guess, entropy))
             if final or self.passes > self.limit:
                 self.kept = KEPT
@@ -166,8 +164,9 @@ class Tilting:
         """The minimiser from the next one; with a unit, the one of that strength."""
         self.gamma, self.entropy, self.drift, size = gamma, entropy, start.drift, unit or start.size
         passes = self.passes
-        theta, nu = start.ahead(gamma, (start.size / unit) ** self.growth if unit else 1.0)
-        point = self._climbed(self._evaluated(self._slopes(theta, nu), theta, nu, size), size)
+        scale = (start.size / unit) ** self.growth if unit else 1.0
+        theta, nu = self._moved(start.theta, start.multipliers, start.gamma, scale)
+        point = self._climbed(self._slopes(theta, nu), theta, nu, size)
         excess, sized = 0.0, self.divergence.homogeneous and not unit
         if sized:
             point, size, excess = self._sized(point, size)
@@ -221,6 +220,11 @@ class Tilting:
         share = (1.0 - float(self.lower.sum())) / (float((self.upper - self.lower).sum()) or 1.0)
         return np.log(self.p / np.maximum(self.lower + share * (self.upper - self.lower), NEAREST))
 
+    def _moved(self, theta: float, nu: Array, gamma: float, scale: float) -> tuple[float, Array]:
+        """θ and ν on the tangent, from those of another γ, all three scaled first."""
+        far = self.gamma - gamma * scale
+        return scale * theta + far * self.drift.item(0), np.maximum(scale * nu + far * self.drift[1:-1], 0.0)
+
     def _slopes(self, theta: float, nu: Array) -> Array:
         slopes = theta - self.gamma * self.y
         return slopes - combination(nu, self.rows) if nu.any() else slopes
@@ -242,9 +246,6 @@ class Tilting:
         return np.minimum(np.abs(self.divergence.speeds(q, p, slopes, self.entropy)), FASTEST), free
 
     # -- The sum -----------------------------------------------------------------------------------------------------
-
-    def _evaluated(self, slopes: Array, theta: float, nu: Array, size: float) -> Point:
-        return self._point(slopes, theta, nu, self._clipped(slopes, size))
 
     def _point(self, slopes: Array, theta: float, nu: Array, q: Array) -> Point:
         lack, rows = 1.0 - float(np.add.reduce(q)), products(self.rows, q)
@@ -314,8 +315,9 @@ class Tilting:
 
     # -- The multipliers ---------------------------------------------------------------------------------------------
 
-    def _climbed(self, point: Point, size: float) -> Point:
-        """The point that maximises the dual over θ and ν, at one size."""
+    def _climbed(self, slopes: Array, theta: float, nu: Array, size: float) -> Point:
+        """The point that maximises the dual over θ and ν, at one size, from another."""
+        point = self._point(slopes, theta, nu, self._clipped(slopes, size))
         if not abs(point.lack) <= LACKING:
             point = self._levelled(point, size, self.kept)
         best, idle = point, 0
@@ -378,9 +380,8 @@ class Tilting:
             nu = np.maximum(point.nu + share * step, 0.0)
             if share == furthest:
                 nu[falling & (point.nu + share * step <= 1e-15 * point.nu)] = 0.0
-            slopes = point.slopes - share * tilts
-            slopes += share * ahead
-            moved = self._evaluated(slopes, point.theta + share * ahead, nu, size)
+            slopes = point.slopes - share * tilts + share * ahead
+            moved = self._point(slopes, point.theta + share * ahead, nu, self._clipped(slopes, size))
             if nested or not abs(moved.lack) <= LACKING:
                 nested, moved = True, self._levelled(moved, size, max(ROUNDING, 1e-3 * point.error))
                 ahead = (moved.theta - point.theta) / share
@@ -422,14 +423,12 @@ class Tilting:
             if following == at:
                 break
             # The weights at another size are those at another γ, all slopes scaled.
-            less = math.exp(self.growth * (at - following)) if self.growth else 1.0
-            before, at, size = (at, excess), following, math.exp(following)
             slopes, theta, nu = point.slopes, point.theta, point.nu
-            if less != 1.0:
-                move = self.gamma * (1.0 - less) * self.drift
-                theta, nu = less * theta + float(move[0]), np.maximum(less * nu + move[1:-1], 0.0)
+            if self.growth:
+                theta, nu = self._moved(theta, nu, self.gamma, math.exp(self.growth * (at - following)))
                 slopes = self._slopes(theta, nu)
-            point = self._climbed(self._evaluated(slopes, theta, nu, size), size)
+            before, at, size = (at, excess), following, math.exp(following)
+            point = self._climbed(slopes, theta, nu, size)
         return point, size, excess
 
 

@@ -101,12 +101,11 @@ class ConstrainedFrontier(Frontier):
         x, size = self._exact(z)[:2].tolist()
         # What is beyond all others is where the search goes on.
         inside = coordinates[(coordinates != z) & (coordinates < max(self.known))]
-        gamma = found.gamma * np.exp(inside - z)
-        theta, nu = found.ahead(gamma[:, None])
-        moved = (gamma - found.gamma) * found.drift[-1]
-        sizes = size - 0.5 * (gamma + found.gamma) * moved
-        rows = (gamma, theta, np.full(inside.size, found.size), nu / self.posteriors.scales)
-        self.drawn.update(zip(inside.tolist(), np.column_stack((x + moved, sizes, *rows))))
+        rows = found.ahead(found.gamma * np.exp(inside - z))
+        moved = rows[:, -1]
+        sizes = size - 0.5 * (rows[:, 0] + found.gamma) * moved
+        rows[:, 3:-1] /= self.posteriors.scales
+        self.drawn.update(zip(inside.tolist(), np.column_stack((x + moved, sizes, rows[:, :-1]))))
         return coordinates
 
     def lines(self, z: np.ndarray) -> Lines:
