@@ -9,14 +9,16 @@ from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..immutable import read_only
-from ..validation import all_or_refuse, check_count, check_number, real_numbers
+from ..numerics.elementwise import Array
+from ..validation import all_or_refuse, check_count, check_number, vector
 
-#: Whole numbers below are exact in floating point.
-EXACT = 2.0**53
+#: Whole numbers below the first are exact in floating point; differences and sums above the second might overflow.
+EXACT, FARTHEST = 2.0**53, 1e300
+_FINITE = f"must be a finite number, at most {FARTHEST:g} in size"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,12 +30,11 @@ class Constraint:
 
     def check_size(self, size: int) -> None:
         """Refuse arrays that do not have one entry for each of so many classifiers."""
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name, value in vars(self).items():
             if isinstance(value, np.ndarray) and value.size != size:
                 raise InputError(
-                    f"{self.kind}: {field.name} has {value.size} entries, but there are {size} classifiers; the two "
-                    "must match."
+                    f"{self.kind}: {name} has {value.size} entries, but there are {size} classifiers; the two must "
+                    "match."
                 )
 
     def limit_names(self, number: int) -> dict[str, str]:
@@ -42,56 +43,39 @@ class Constraint:
 
     def as_record(self) -> dict[str, Any]:
         """JSON-ready fields, with the kind."""
-        record: dict[str, Any] = {"kind": self.kind}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                record[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
-        return record
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        lists = {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
+        return {"kind": self.kind} | given | lists
 
     def __repr__(self) -> str:
         """As it is made, arrays by their length."""
-        given = [(field, getattr(self, field.name)) for field in fields(self)]
-        parts = [
-            ("" if field.default is MISSING else f"{field.name}=") + _shown(value)
-            for field, value in given
-            if value is not None
-        ]
+        parts = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                shown = f"[{value.size} values]"
+            else:
+                shown = repr(value) if isinstance(value, str | None) else f"{value:g}"
+            parts += [] if value is None else [shown if field.default is MISSING else f"{field.name}={shown}"]
         return f"{self.kind}({', '.join(parts)})"
 
-
-#: Differences and sums of larger numbers might overflow.
-FARTHEST = 1e300
-_OUT_OF_REACH = f"numbers beyond {FARTHEST:g} are out of reach"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"[{value.size} values]"
-    return repr(value) if isinstance(value, str) else f"{value:g}"
-
-
-def _limit(what: str, value: object) -> float | None:
-    """A number that an average or a total is compared with; None where there is none."""
-    if value is None:
-        return None
-    number = check_number(what, value, math.isfinite, "it must be a finite number")
-    return check_number(what, number, lambda x: abs(x) <= FARTHEST, _OUT_OF_REACH)
-
-
-def _finite(what: str, values: object) -> NDArray[np.float64]:
-    array = np.array(real_numbers(what, values, "a sequence of numbers"))
-    if array.ndim != 1 or array.size == 0:
-        raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
-    all_or_refuse(what, array, np.isfinite(array), "every entry must be a finite number")
-    return read_only(all_or_refuse(what, array, np.abs(array) <= FARTHEST, _OUT_OF_REACH))
+    def _set(self, **limits: Any) -> None:
+        """Replace limits by finite numbers, or by read-only copies of arrays of them."""
+        for name, value in limits.items():
+            what = f"{self.kind}: {name}"
+            if name in ("values", "sizes") or np.ndim(value):
+                array = vector(what, value)
+                value = read_only(all_or_refuse(what, array, np.abs(array) <= FARTHEST, f"every entry {_FINITE}"))
+            elif value is not None:
+                value = check_number(what, value, lambda x: abs(x) <= FARTHEST, f"it {_FINITE}")
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Average(Constraint):
     r""":math:`\sum_i q_i a_i` is at most, or at least, a number."""
 
-    values: NDArray[np.float64]
+    values: Array
     at_most: float | None = None
     at_least: float | None = None
     name: str | None = None
@@ -102,41 +86,34 @@ class Average(Constraint):
         name = self.name
         if name is not None and (not isinstance(name, str) or not name.strip()):
             raise InputError("average: name", name, "it must be a text")
-        at_most, at_least = _limit("average: at_most", self.at_most), _limit("average: at_least", self.at_least)
-        if at_most is None and at_least is None:
+        self._set(at_most=self.at_most, at_least=self.at_least, values=self.values)
+        if self.at_most is None and self.at_least is None:
             raise InputError("average: at_most and at_least are both missing; give one of them, or both.")
-        if at_most is not None and at_least is not None and at_least > at_most:
-            raise InputError(f"average: at_least is {at_least:g}, which is above at_most, {at_most:g}.")
-        for field, value in (("at_most", at_most), ("at_least", at_least)):
-            object.__setattr__(self, field, value)
-        object.__setattr__(self, "values", _finite("average: values", self.values))
+        if self.at_most is not None and self.at_least is not None and self.at_least > self.at_most:
+            raise InputError(f"average: at_least is {self.at_least:g}, which is above at_most, {self.at_most:g}.")
 
     def limit_names(self, number: int) -> dict[str, str]:
         name = self.name or f"average {number}"
-        second = name if self.at_most is None else f"{name} (at least)"
-        return {"at_most": name, "at_least": second}
+        return {"at_most": name, "at_least": name if self.at_most is None else f"{name} (at least)"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Weights(Constraint):
     """Every weight is at most, or at least, a number: one for all classifiers, or one for each."""
 
-    at_most: float | NDArray[np.float64] | None = None
-    at_least: float | NDArray[np.float64] | None = None
+    at_most: float | Array | None = None
+    at_least: float | Array | None = None
 
     kind = "weights"
 
     def __post_init__(self) -> None:
         if self.at_most is None and self.at_least is None:
             raise InputError("weights: at_most and at_least are both missing; give one of them, or both.")
-        for field in ("at_most", "at_least"):
-            value: Any = getattr(self, field)
-            if value is None:
-                continue
-            value = _limit(f"weights: {field}", value) if np.ndim(value) == 0 else _finite(f"weights: {field}", value)
-            for bad in np.extract((np.asarray(value) < 0.0) | (np.asarray(value) > 1.0), value).tolist():
-                raise InputError(f"weights: {field}", bad, "a weight is between 0 and 1")
-            object.__setattr__(self, field, value)
+        self._set(at_most=self.at_most, at_least=self.at_least)
+        for field, value in vars(self).items():
+            if value is not None:
+                for bad in np.extract(np.less(value, 0.0) | np.greater(value, 1.0), value).tolist():
+                    raise InputError(f"weights: {field}", bad, "a weight is between 0 and 1")
 
     def limit_names(self, number: int) -> dict[str, str]:
         return {"at_most": "weights at most", "at_least": "weights at least"}
@@ -147,7 +124,7 @@ class Support(Constraint):
     """At most so many classifiers have weight, or classifiers of at most a total size."""
 
     at_most: int | None = None
-    sizes: NDArray[np.float64] | None = None
+    sizes: Array | None = None
     total: float | None = None
 
     kind = "support"
@@ -160,16 +137,14 @@ class Support(Constraint):
         if self.at_most is not None:
             object.__setattr__(self, "at_most", check_count("support: at_most", self.at_most))
             return
-        sizes, total = _finite("support: sizes", self.sizes), _limit("support: total", self.total)
-        if sizes.min() < 0.0:
-            raise InputError(f"support: sizes has the entry {float(sizes.min())!r}; a size is not negative.")
-        object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "total", total)
+        self._set(sizes=self.sizes, total=self.total)
+        sizes = cast(Array, self.sizes)
+        all_or_refuse("support: sizes", sizes, sizes >= 0.0, "a size is not negative")
 
     def limit_names(self, number: int) -> dict[str, str]:
         return {"at_most": "support", "total": "support"}
 
-    def costs(self, size: int) -> tuple[NDArray[np.float64], float]:
+    def costs(self, size: int) -> tuple[Array, float]:
         """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one.
 
         Sizes are the decimals that were typed, in a unit in which they are whole numbers, so that sums and differences
@@ -207,13 +182,10 @@ KINDS: dict[str, type[Constraint]] = {kind.kind: kind for kind in (Average, Weig
 
 def from_record(record: object) -> Constraint:
     """The constraint of some JSON fields."""
-    fields_ = dict(record) if isinstance(record, dict) else {}
-    kind = KINDS.get(fields_.pop("kind", None))
-    if kind is None:
-        raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.")
     try:
-        return kind(**fields_)
-    except TypeError:
+        given = dict(record) if isinstance(record, dict) else {}
+        return KINDS[given.pop("kind")](**given)
+    except (TypeError, KeyError):
         raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.") from None
 
 

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..immutable import read_only
+from ..numerics.elementwise import Array
 from ..numerics.inner import combination, dot, products
 from ..validation import first_repeated
 from .kinds import Average, Constraint, Support, Weights
@@ -43,7 +45,7 @@ class Row(NamedTuple):
     """An average with its limit, :math:`a \\cdot q \\le b`; one that is at least a number has both signs turned."""
 
     name: str
-    values: NDArray[np.float64]
+    values: Array
     limit: float
     #: True when the constraint was given as ``at_least``.
     turned: bool
@@ -65,10 +67,9 @@ class Posteriors:
 
     def __init__(self, size: int, constraints: Iterable[Constraint]) -> None:
         self.size = size
-        lower, upper = np.zeros(size), np.ones(size)
-        rows: list[Row] = []
+        lower, upper, averages = np.zeros(size), np.ones(size), list[Average]()
+        self.rows: tuple[Row, ...] = ()
         self.support: Support | None = None
-        number = 0
         for each in constraints:
             if not isinstance(each, Constraint):
                 raise InputError(
@@ -76,8 +77,12 @@ class Posteriors:
                 )
             each.check_size(size)
             if isinstance(each, Average):
-                number += 1
-                rows += _rows(each, number)
+                averages.append(each)
+                names = each.limit_names(len(averages))
+                if each.at_most is not None:
+                    self.rows += (Row(names["at_most"], each.values, each.at_most, False),)
+                if each.at_least is not None:
+                    self.rows += (Row(names["at_least"], -each.values, -each.at_least, True),)
             elif isinstance(each, Weights):
                 np.maximum(lower, 0.0 if each.at_least is None else each.at_least, out=lower)
                 np.minimum(upper, 1.0 if each.at_most is None else each.at_most, out=upper)
@@ -85,12 +90,10 @@ class Posteriors:
                 if self.support is not None:
                     raise InputError("constraints has two limits on the support; give one.")
                 self.support = each
-        self.rows, self.lower, self.upper = tuple(rows), lower, upper
-        if (twice := first_repeated([row.name for row in rows])) is not None:
+        self.lower, self.upper = read_only(lower), read_only(upper)
+        if (twice := first_repeated([row.name for row in self.rows])) is not None:
             raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
-        for array in (lower, upper):
-            array.setflags(write=False)
-        for row, scale in zip(rows, self.scales.tolist(), strict=True):
+        for row, scale in zip(self.rows, self.scales.tolist(), strict=True):
             if 0.0 < abs(row.limit) < PRECISION * scale:
                 worst = int(np.abs(row.values - row.limit).argmax())
                 raise InputError(
@@ -107,38 +110,32 @@ class Posteriors:
         return bool(self.lower.max() > 0.0 or self.upper.min() < 1.0)
 
     @cached_property
-    def scales(self) -> NDArray[np.float64]:
+    def scales(self) -> Array:
         """The unit of each row: its largest difference from the limit; one where all are equal to it."""
         return np.array([float(np.abs(row.values - row.limit).max()) or 1.0 for row in self.rows])
 
     @cached_property
-    def matrix(self) -> NDArray[np.float64]:
+    def matrix(self) -> Array:
         """The rows in their units, of shape (k, H): weights that keep them have products of at most zero."""
-        if not self.rows:
-            return np.zeros((0, self.size))
-        return np.stack([(row.values - row.limit) / scale for row, scale in zip(self.rows, self.scales, strict=True)])
+        found = [(row.values - row.limit) / scale for row, scale in zip(self.rows, self.scales, strict=True)]
+        return np.array(found).reshape(-1, self.size)
+
+    def words(self) -> dict[str, str]:
+        """Caps, floors and the limit on the support in words, those that there are."""
+        found = {}
+        if self.upper.min() < 1.0:
+            found["caps"] = f"weights at most {_values(self.upper)}"
+        if self.lower.max() > 0.0:
+            found["floors"] = f"weights at least {_values(self.lower)}"
+        if self.support is not None and self.support.at_most is not None:
+            found["support"] = f"at most {self.support.at_most} classifier{'s' * (self.support.at_most > 1)}"
+        elif self.support is not None:
+            found["support"] = f"sizes of at most {self.support.total:g} together"
+        return found
 
     def describe(self) -> str:
-        """The constraints in words."""
-        parts = [str(row) for row in self.rows]
-        parts += [self.caps()] if self.upper.min() < 1.0 else []
-        parts += [self.floors()] if self.lower.max() > 0.0 else []
-        parts += [self.room()] if self.support is not None else []
-        return ", ".join(parts)
-
-    def caps(self) -> str:
-        return f"weights at most {_values(self.upper)}"
-
-    def floors(self) -> str:
-        return f"weights at least {_values(self.lower)}"
-
-    def room(self) -> str:
-        """The limit on the support in words."""
-        assert self.support is not None
-        limit = self.support.at_most
-        if limit is None:
-            return f"sizes of at most {self.support.total:g} together"
-        return f"at most {limit} classifier{'s' * (limit > 1)}"
+        """The constraints in one line of words."""
+        return ", ".join([*map(str, self.rows), *self.words().values()])
 
     def kinds(self) -> dict[str, str]:
         """The kinds of constraints in it, with words for each."""
@@ -154,14 +151,14 @@ class Posteriors:
 
     # -- How far weights are off -------------------------------------------------------------------------------------
 
-    def violation(self, q: NDArray[np.float64]) -> float:
+    def violation(self, q: Array) -> float:
         """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
             worst = max(worst, float(products(self.matrix, q).max()))
         return max(worst, self.surplus(q))
 
-    def surplus(self, q: NDArray[np.float64]) -> float:
+    def surplus(self, q: Array) -> float:
         """The weight of the classifiers that are more than the support may have, the lightest first.
 
         What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
@@ -172,12 +169,11 @@ class Posteriors:
         excess = float(costs[q > 0.0].sum()) - total
         if excess <= 0.0:
             return 0.0
-        order = np.argsort(q)
-        left = np.cumsum(costs[order][q[order] > 0.0])
-        dropped = int(np.searchsorted(left, excess)) + 1
-        return float(q[order][q[order] > 0.0][:dropped].sum())
+        order = np.argsort(q)[np.count_nonzero(q <= 0.0) :]
+        dropped = int(np.searchsorted(np.cumsum(costs[order]), excess)) + 1
+        return float(q[order[:dropped]].sum())
 
-    def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:
+    def repaired(self, q: Array, violation: float) -> Array:
         """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
 
         Where the set has no inside, and for limits on the support, the weights stay as they are.
@@ -191,7 +187,7 @@ class Posteriors:
         return (1.0 - share) * q + share * inside
 
     @cached_property
-    def _inside(self) -> tuple[NDArray[np.float64], float]:
+    def _inside(self) -> tuple[Array, float]:
         """A point inside all rows, caps and floors, and how far from them it is.
 
         Caps and floors are drawn in by half of what they leave, or by less where the rows ask for that: with a row for
@@ -208,12 +204,9 @@ class Posteriors:
             away *= 0.1
         return self.lower, 0.0
 
-    def nearest(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The posterior that keeps averages, caps and floors and is nearest to one with full support; that one itself
-        if it keeps them.
-
-        Nearest in the Kullback–Leibler divergence, whose minimiser has weight wherever it may: interior-point methods
-        begin inside.
+    def nearest(self, q: Array) -> Array:
+        """The posterior that keeps averages, caps and floors and is nearest to one with full support, in the
+        Kullback–Leibler divergence: its minimiser has weight wherever it may, and interior-point methods begin inside.
         """
         from ..divergences.kullback_leibler import KullbackLeibler
         from .tilting import Tilting
@@ -228,7 +221,7 @@ class Posteriors:
 
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
-    def minimise(self, costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def minimise(self, costs: Array) -> tuple[Array, Array]:
         """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
         if not self.rows:
             return cheapest(costs, self.lower, self.upper), np.zeros(0)
@@ -240,7 +233,7 @@ class Posteriors:
                 return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
         raise InputError(f"no posterior keeps {self.describe()}.")
 
-    def lowest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
+    def lowest(self, costs: Array, multipliers: Array) -> float:
         r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
 
         By weak duality any multipliers :math:`\nu \ge 0` of the rows prove :math:`\min_q (c + \nu \tilde A) q` over
@@ -250,7 +243,7 @@ class Posteriors:
         rounding = ROUNDING * (float(np.abs(costs).max()) + float(np.abs(multipliers).sum()))
         return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))) - rounding
 
-    def multipliers(self, costs: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    def multipliers(self, costs: Array, q: Array) -> Array:
         r"""Those :math:`\nu \ge 0` of the rows that hold with equality for which the prices :math:`c + \nu\tilde A` of
         weights between their bounds differ least: all are equal where ``q`` has the smallest cost."""
         from scipy.optimize import nnls
@@ -266,7 +259,7 @@ class Posteriors:
             found[tight] = nnls(table[:-1].T, table[-1])[0]
         return found
 
-    def left(self, costs: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def left(self, costs: Array, q: Array) -> tuple[float, Array]:
         """How much smaller than that of ``q`` a cost can be on the set, limits on the support apart, and the rows'
         multipliers; a linear program is solved where those that ``q`` itself suggests do not prove that it is little.
         """
@@ -277,7 +270,7 @@ class Posteriors:
             decrease = dot(costs, q - best)
         return max(decrease, 0.0), multipliers
 
-    def around(self, q: NDArray[np.float64]) -> Self:
+    def around(self, q: Array) -> Self:
         """The posteriors that a posterior's neighbours are among.
 
         Under a limit on the support those have weight where it has, and on one more classifier for which there is room.
@@ -292,7 +285,7 @@ class Posteriors:
         """The posteriors with no weight but on the classifiers that are allowed, whatever the limit on the support."""
         return self._but(support=None, upper=np.where(allowed, self.upper, 0.0))
 
-    def with_limits(self, limits: NDArray[np.float64]) -> Self:
+    def with_limits(self, limits: Array) -> Self:
         """The same set with other limits of its rows."""
         rows = zip(self.rows, limits.tolist(), strict=True)
         return self._but(rows=tuple(row._replace(limit=limit) for row, limit in rows))
@@ -312,23 +305,25 @@ class Posteriors:
             raise InputError(
                 f"constraints cannot hold together: weight {i} is at least {lower[i]:g} and at most {upper[i]:g}."
             )
-        least, most = float(lower.sum()), float(upper.sum())
-        if least > 1.0 + KEPT:
-            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least!r}, above one.")
-        if most < 1.0 - KEPT:
-            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most!r}, below one.")
+        for name, bounds, sign, where in (("floors", lower, 1.0, "above"), ("caps", upper, -1.0, "below")):
+            if sign * (total := float(bounds.sum())) > sign + KEPT:
+                raise InputError(f"constraints cannot hold: {self.words()[name]} sum to {total!r}, {where} one.")
         if self.rows:
             self._refuse_contradicting_rows()
         if self.support is not None:
-            self._refuse_small_supports()
+            costs, total = self.support.costs(self.size)
+            if costs.min() > total:
+                raise InputError(f"constraints cannot hold: no classifier has a size of at most {total:g}.")
+            # Whether some support of the family can carry the weights.
+            if (self.rows or self.boxed) and self.cheapest_support(np.zeros(self.size), SECONDS).status == 2:
+                raise InputError(f"constraints cannot hold together: {self.describe()}.")
 
-    def contradiction(self) -> NDArray[np.float64] | None:
+    def contradiction(self) -> Array | None:
         """Multipliers of the rows, in their units, that prove that nothing keeps rows, caps and floors, whatever the
         limit on the support; zeros where caps and floors alone contradict, and None where something keeps them."""
-        none = np.zeros(len(self.rows))
-        sums = float(self.lower.sum()), float(self.upper.sum())
-        if sums[0] > 1.0 + FEASIBLE or sums[1] < 1.0 - FEASIBLE or float((self.lower - self.upper).max()) > FEASIBLE:
-            return none
+        least, most, crossed = self.lower.sum(), self.upper.sum(), (self.lower - self.upper).max()
+        if max(least - 1.0, 1.0 - most, crossed) > FEASIBLE:
+            return np.zeros(len(self.rows))
         if not self.rows:
             return None
         _, room, multipliers = _roomiest(self.matrix, self.lower, self.upper, 0.0)
@@ -337,7 +332,7 @@ class Posteriors:
     def _refuse_contradicting_rows(self) -> None:
         """Find rows, caps and floors that cannot hold together, none of which can be left out."""
 
-        def contradict(rows: list[int], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+        def contradict(rows: list[int], lower: Array, upper: Array) -> bool:
             return bool(rows) and _roomiest(self.matrix[rows], lower, upper, 0.0)[1] < -FEASIBLE
 
         needed = list(range(len(self.rows)))
@@ -347,26 +342,15 @@ class Posteriors:
             fewer = [k for k in needed if k != row]
             if contradict(fewer, self.lower, self.upper):
                 needed = fewer
-        parts = [str(self.rows[k]) for k in needed]
-        zeros, ones = np.zeros(self.size), np.ones(self.size)
-        if not np.array_equal(self.upper, ones) and not contradict(needed, self.lower, ones):
-            parts.append(self.caps())
-        if not np.array_equal(self.lower, zeros) and not contradict(needed, zeros, self.upper):
-            parts.append(self.floors())
-        if len(parts) == 1:
-            raise InputError(f"constraints cannot hold: no posterior has {parts[0]}.")
-        raise InputError(f"constraints cannot hold together: {' and '.join(parts)}.")
+        parts, words = [str(self.rows[k]) for k in needed], self.words()
+        if "caps" in words and not contradict(needed, self.lower, np.ones(self.size)):
+            parts.append(words["caps"])
+        if "floors" in words and not contradict(needed, np.zeros(self.size), self.upper):
+            parts.append(words["floors"])
+        together = f" together: {' and '.join(parts)}" if len(parts) > 1 else f": no posterior has {parts[0]}"
+        raise InputError(f"constraints cannot hold{together}.")
 
-    def _refuse_small_supports(self) -> None:
-        """Whether some support of the family can carry the weights."""
-        assert self.support is not None
-        costs, total = self.support.costs(self.size)
-        if costs.min() > total:
-            raise InputError(f"constraints cannot hold: no classifier has a size of at most {total:g}.")
-        if (self.rows or self.boxed) and self.cheapest_support(np.zeros(self.size), SECONDS).status == 2:
-            raise InputError(f"constraints cannot hold together: {self.describe()}.")
-
-    def cheapest_support(self, costs: NDArray[np.float64], seconds: float) -> Any:
+    def cheapest_support(self, costs: Array, seconds: float) -> Any:
         """SciPy's answer to the integer program for the smallest :math:`c \\cdot q`: weights, then whether each may be
         positive."""
         from scipy.optimize import Bounds, LinearConstraint, milp
@@ -388,23 +372,12 @@ class Posteriors:
         return milp(objective, integrality=integer, bounds=box, constraints=parts, options=limit)
 
 
-def _rows(constraint: Average, number: int) -> list[Row]:
-    """One row for each limit; the second of two says in its name which it is."""
-    names = constraint.limit_names(number)
-    rows = []
-    if constraint.at_most is not None:
-        rows.append(Row(names["at_most"], constraint.values, constraint.at_most, False))
-    if constraint.at_least is not None:
-        rows.append(Row(names["at_least"], -constraint.values, -constraint.at_least, True))
-    return rows
-
-
-def _values(bounds: NDArray[np.float64]) -> str:
+def _values(bounds: Array) -> str:
     low, high = float(bounds.min()), float(bounds.max())
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def cheapest(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+def cheapest(costs: Array, lower: Array, upper: Array) -> Array:
     """The weights between bounds that sum to one with the smallest cost: the cheapest are filled first."""
     q = lower.copy()
     rest = 1.0 - float(lower.sum())
@@ -422,24 +395,16 @@ def cheapest(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDAr
 
 
 def _highs(
-    costs: NDArray[np.float64],
-    rows: NDArray[np.float64],
-    sums: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    options: dict[str, float] = TOLERANCES,
+    costs: Array, rows: Array, sums: Array, lower: Array, upper: Array, options: dict[str, float] = TOLERANCES
 ) -> Any:
     """SciPy's answer to a linear program between bounds, where rows are at most zero and ``sums`` add up to one."""
     from scipy.optimize import linprog
 
     bounds = np.column_stack((lower, upper))
-    whole = {"A_eq": sums[None, :], "b_eq": np.ones(1)}
-    return linprog(costs, A_ub=rows, b_ub=np.zeros(len(rows)), **whole, bounds=bounds, method="highs", options=options)
+    return linprog(costs, rows, np.zeros(len(rows)), sums[None, :], np.ones(1), bounds, "highs", options=options)
 
 
-def _roomiest(
-    rows: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], most: float
-) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+def _roomiest(rows: Array, lower: Array, upper: Array, most: float) -> tuple[Array, float, Array]:
     """Weights between bounds that leave all rows as much room as can be, how much that is, ``most`` at most, and the
     rows' multipliers.
 

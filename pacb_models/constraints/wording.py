@@ -32,18 +32,13 @@ def findings(posteriors: Posteriors, q: NDArray[np.float64], multipliers: Mappin
         worth = f"; a little more room lowers the bound by {rate:.3g} per unit" if rate > 0.0 else ""
         broken = "holds with equality" if product <= TIGHT else "is broken"
         sentences.append(f"{row}: {broken}{worth}")
-    if posteriors.upper.min() < 1.0:
-        full = int(np.count_nonzero((posteriors.upper < 1.0) & (q >= posteriors.upper - TIGHT)))
-        sentences.append(f"{posteriors.caps()}: {_classifiers(full)} at the cap")
-    if posteriors.lower.max() > 0.0:
-        least = int(np.count_nonzero((posteriors.lower > 0.0) & (q <= posteriors.lower + TIGHT)))
-        sentences.append(f"{posteriors.floors()}: {_classifiers(least)} at the floor")
-    if posteriors.support is not None:
-        costs, total = posteriors.support.costs(posteriors.size)
-        used = float(costs[q > 0.0].sum())
-        sentences.append(f"{posteriors.room()}: {used:g} of {total:g} used")
+    full = (posteriors.upper < 1.0) & (q >= posteriors.upper - TIGHT)
+    least = (posteriors.lower > 0.0) & (q <= posteriors.lower + TIGHT)
+    for name, words in posteriors.words().items():
+        if posteriors.support is not None and name == "support":
+            costs, total = posteriors.support.costs(posteriors.size)
+            sentences.append(f"{words}: {float(costs[q > 0.0].sum()):g} of {total:g} used")
+        else:
+            count = int(np.count_nonzero(full if name == "caps" else least))
+            sentences.append(f"{words}: {count} classifier{' is' if count == 1 else 's are'} at the {name[:-1]}")
     return sentences
-
-
-def _classifiers(count: int) -> str:
-    return "1 classifier is" if count == 1 else f"{count} classifiers are"

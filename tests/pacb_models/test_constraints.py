@@ -105,30 +105,31 @@ def test_constraints_never_change():
 
 # -- Bad input is one sentence ---------------------------------------------------------------------------------------
 
+FINITE = "a finite number, at most 1e+300 in size."
+
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda: pm.average(LATENCY), "average: at_most and at_least are both missing; give one of them, or both."),
-        (lambda: pm.average([1.0, np.nan], 1), "average: values[1] is nan; every entry must be a finite number."),
-        (lambda: pm.average([[1.0, 2.0]], 1), "average: values must be a sequence of numbers, one for each classifier"),
-        (lambda: pm.average([], 1), "average: values must be a sequence of numbers, one for each classifier"),
+        (lambda: pm.average([1.0, np.nan], 1), "average: values[1] is nan; every entry must be a number."),
+        (lambda: pm.average([[1.0, 2.0]], 1), "average: values must be one-dimensional, but its shape is (1, 2)."),
+        (lambda: pm.average([], 1), "average: values must hold at least one number, but it is empty."),
         (lambda: pm.average(["a", "b"], 1), "average: values[0] is 'a'; every entry must be a number."),
-        (lambda: pm.average(LATENCY, "25"), "average: at_most is '25'; it must be a finite number."),
-        (lambda: pm.average(LATENCY, 1e305), "average: at_most is 1e+305; numbers beyond 1e+300 are out of reach."),
-        (lambda: pm.average([1, 1e308], 1), "average: values[1] is 1e+308; numbers beyond 1e+300 are out of reach."),
-        (lambda: pm.average(LATENCY, np.inf), "average: at_most is inf; it must be a finite number."),
+        (lambda: pm.average(LATENCY, "25"), f"average: at_most is '25'; it must be {FINITE}"),
+        (lambda: pm.average(LATENCY, 1e305), f"average: at_most is 1e+305; it must be {FINITE}"),
+        (lambda: pm.average([1, 1e308], 1), f"average: values[1] is 1e+308; every entry must be {FINITE}"),
         (lambda: pm.average(LATENCY, 1, 2), "average: at_least is 2, which is above at_most, 1."),
         (lambda: pm.average(LATENCY, 1, name=3), "average: name is 3; it must be a text."),
         (lambda: pm.average(LATENCY, 1, name=" "), "average: name is ' '; it must be a text."),
         (lambda: pm.weights(), "weights: at_most and at_least are both missing; give one of them, or both."),
         (lambda: pm.weights(at_most=1.5), "weights: at_most is 1.5; a weight is between 0 and 1."),
         (lambda: pm.weights(at_least=[0.1, -0.1]), "weights: at_least is -0.1; a weight is between 0 and 1."),
-        (lambda: pm.weights(at_most=[0.1, np.nan]), "weights: at_most[1] is nan; every entry must be a finite number."),
+        (lambda: pm.weights(at_most=[0.1, np.nan]), "weights: at_most[1] is nan; every entry must be a number."),
         (lambda: pm.support(), "support: give at_most, a number of classifiers, or sizes and total; not both."),
         (lambda: pm.support(2, [1, 2], 3), "support: give at_most, a number of classifiers, or sizes and total; not"),
         (lambda: pm.support(sizes=[1, 2]), "support: sizes and total go together; give both, or at_most."),
-        (lambda: pm.support(sizes=[1, -2], total=1), "support: sizes has the entry -2.0; a size is not negative."),
+        (lambda: pm.support(sizes=[1, -2], total=1), "support: sizes[1] is -2.0; a size is not negative."),
         (lambda: pm.support(at_most=0), "support: at_most is 0; it must be a whole number of at least 1."),
         (lambda: pm.support(at_most=2.5), "support: at_most is 2.5; it must be a whole number"),
         (lambda: problem("fast"), "constraints holds 'fast'; it must be made by pm.average, pm.weights or pm.support."),
