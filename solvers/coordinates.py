@@ -20,11 +20,8 @@ from .oracle import Oracle, TimeUp, is_steep
 
 
 class Coordinates:
-    """Variables that stand for a posterior, in units of a scale.
-
-    Minimisers ask for values off the simplex, where a bound need not exist: ``weights`` are normalised first, which
-    changes nothing on the simplex.
-    """
+    """Variables that stand for a posterior, in units of a scale. Minimisers ask for values off the simplex, where a
+    bound need not exist: ``weights`` are normalised first, which changes nothing on the simplex."""
 
     def __init__(self, oracle: Oracle, scale: np.ndarray | float):
         self.oracle, self.prior, self.scale = oracle, oracle.problem.prior, scale
@@ -38,10 +35,8 @@ class Coordinates:
     gradient: Callable[[np.ndarray], np.ndarray]
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
-        """The weights on the simplex that the variables stand for; for the same variables the same array.
-
-        Where a minimiser has lost its numbers, they stand for the best that was seen, and nothing is gained.
-        """
+        """The weights on the simplex that the variables stand for; for the same variables the same array. Where a
+        minimiser has lost its numbers, they stand for the best that was seen, and nothing is gained."""
         if not np.isfinite(x).all():
             return self.oracle.best_posterior
         if self._last is None or not np.array_equal(x, self._last[0]):
@@ -55,11 +50,9 @@ class Coordinates:
 
 
 class Powers(Coordinates):
-    r"""Variables :math:`x_i \ge 0` with :math:`q_i \propto p_i (x_i/s_i)^k`.
-
-    Where slopes grow as the power :math:`\alpha-1` of :math:`q_i/p_i`, with :math:`k = 2/\alpha` they bend everywhere
-    alike, and with :math:`s_i = \sqrt{p_i}` for all classifiers alike. For :math:`k > 1` a weight of zero has no slope.
-    """
+    r"""Variables :math:`x_i \ge 0` with :math:`q_i \propto p_i (x_i/s_i)^k`. Where slopes grow as the power
+    :math:`\alpha-1` of :math:`q_i/p_i`, with :math:`k = 2/\alpha` they bend everywhere alike, and with :math:`s_i =
+    \sqrt{p_i}` for all classifiers alike. For :math:`k > 1` a weight of zero has no slope."""
 
     def __init__(self, oracle: Oracle, scale: np.ndarray | float, power: float = 1.0):
         super().__init__(oracle, scale)
@@ -78,12 +71,10 @@ class Powers(Coordinates):
 
 
 class Logits(Coordinates):
-    r"""Variables :math:`x_i`, free, with :math:`q_i \propto p_i e^{x_i/s_i}`.
-
-    For the KL divergence, whose slope is infinite at weight zero: no method that moves along the bounds copes with
-    that, and no optimum has a weight of zero. With :math:`s_i = \sqrt{p_i}` the divergence's part of the Hessian at the
-    prior is a multiple of the unit matrix, with which quasi-Newton methods begin.
-    """
+    r"""Variables :math:`x_i`, free, with :math:`q_i \propto p_i e^{x_i/s_i}`. For the KL divergence, whose slope is
+    infinite at weight zero: no method that moves along the bounds copes with that, and no optimum has a weight of zero.
+    With :math:`s_i = \sqrt{p_i}` the divergence's part of the Hessian at the prior is a multiple of the unit matrix,
+    with which quasi-Newton methods begin."""
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         return self.scale * np.log(np.maximum(posterior, np.finfo(float).tiny) / self.prior)
@@ -98,12 +89,10 @@ class Logits(Coordinates):
 
 
 def suitable_order(problem: Problem) -> float:
-    r"""The order in whose coordinates slopes change evenly: the divergence's own, but for direct bounds.
-
-    Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
-    it grows as that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the
-    weights, as that of order two, unless it is steep at weight zero.
-    """
+    r"""The order in whose coordinates slopes change evenly: the divergence's own, but for direct bounds. Their slope is
+    the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square, it grows as
+    that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the weights, as
+    that of order two, unless it is steep at weight zero."""
     if not isinstance(problem, RiskAndSize | DirectProblem):
         return 1.0 if is_steep(problem) else 2.0
     order = problem.order
@@ -126,12 +115,10 @@ def by_scipy(
     better: Callable[[np.ndarray], np.ndarray | None] | None = None,
     **conditions: Any,
 ) -> Outcome:
-    """Minimise by ``scipy.optimize.minimize`` until the KKT residual is small enough or nothing better is found.
-
-    Where its line search gives up, what it has learnt of the bend may be to blame: with ``again`` it begins anew from
-    there, or from a ``better`` posterior, as long as that gains anything. ``conditions`` are SciPy's bounds and
-    constraints.
-    """
+    """Minimise by ``scipy.optimize.minimize`` until the KKT residual is small enough or nothing better is found. Where
+    its line search gives up, what it has learnt of the bend may be to blame: with ``again`` it begins anew from there,
+    or from a ``better`` posterior, as long as that gains anything. ``conditions`` are SciPy's bounds and
+    constraints."""
     from scipy.optimize import minimize
 
     oracle, iterations, most = coordinates.oracle, 0, options.max_iterations

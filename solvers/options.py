@@ -36,10 +36,8 @@ from .starts import default_start, nearest
 
 @dataclass(kw_only=True)
 class Options:
-    """The options of a solver with their defaults: each solver's are a subclass, and its fields the only declaration.
-
-    A field whose type is a :data:`typing.Literal` takes no other value.
-    """
+    """The options of a solver with their defaults: each solver's are a subclass, and its fields the only declaration. A
+    field whose type is a :data:`typing.Literal` takes no other value."""
 
     time_limit: float | None = None
 

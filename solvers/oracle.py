@@ -39,11 +39,9 @@ class Iterate(NamedTuple):
 
 
 class Oracle:
-    """Value and slopes of a bound at weights on the simplex.
-
-    It counts what it is asked, remembers the best posterior it has seen that keeps the constraints, and raises
-    :class:`TimeUp` after the deadline. Weights are taken as they are, unchecked: a method stays on the simplex.
-    """
+    """Value and slopes of a bound at weights on the simplex. It counts what it is asked, remembers the best posterior
+    it has seen that keeps the constraints, and raises :class:`TimeUp` after the deadline. Weights are taken as they
+    are, unchecked: a method stays on the simplex."""
 
     def __init__(self, problem: Problem, options: Iterative | None = None):
         #: Which methods it has beside its bound is looked up where they are used.
@@ -83,10 +81,8 @@ class Oracle:
         return posteriors is None or posteriors.violation(q) <= FEASIBLE
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
-        """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier.
-
-        Asked again for the same array, it gives the same answer without counting.
-        """
+        """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier. Asked
+        again for the same array, it gives the same answer without counting."""
         if self._known is not None and self._known[0] is q:
             return self._known[1]
         self.gradient_evaluations += 1
@@ -134,11 +130,9 @@ class Oracle:
 
 
 def is_steep(problem: Problem) -> bool:
-    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence.
-
-    A bound of another form is taken for one where the slope towards the last classifier, its weight made ever smaller,
-    falls as a logarithm does: by as much for each power of ten.
-    """
+    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence. A bound of another
+    form is taken for one where the slope towards the last classifier, its weight made ever smaller, falls as a
+    logarithm does: by as much for each power of ten."""
     if isinstance(problem, RiskAndSize):
         return bool(problem.divergence_function.steep)
     if problem.kind != "own" or problem.size < 2:
@@ -154,14 +148,12 @@ def is_steep(problem: Problem) -> bool:
 
 
 def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
-    """The weights, with zeros for those that are positive only because a barrier method never touches a bound.
-
-    A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the
-    bound at weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is
-    minus infinity, that leaves all but weights too small for a floating-point number. The others take over what was
-    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen. Under constraints, and
-    of bounds of another form, the weights stay as they are.
-    """
+    """The weights, with zeros for those that are positive only because a barrier method never touches a bound. A small
+    weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the bound at weight
+    zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is minus infinity, that
+    leaves all but weights too small for a floating-point number. The others take over what was dropped: how far the
+    weights are off the simplex is the solver's doing, and stays to be seen. Under constraints, and of bounds of another
+    form, the weights stay as they are."""
     q, _ = onto_simplex(weights)
     # Under constraints the others could not take anything over without breaking rows or caps.
     if q is None or problem.posteriors is not None or not isinstance(problem, RiskAndSize):

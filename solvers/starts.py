@@ -37,12 +37,10 @@ class StationaryPoint(NamedTuple):
 def starting_posteriors(
     problem: Problem, starts: int, seed: int = 0, first: np.ndarray | None = None
 ) -> Iterator[np.ndarray]:
-    """The default start, or the given posterior, and then random ones.
-
-    The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random concentration.
-    Some starts are spread out, and some rest on a few good classifiers: the bound's minima are of both kinds. All
-    random ones have full support. All keep the problem's constraints.
-    """
+    """The default start, or the given posterior, and then random ones. The classifiers are weighed by the prior times
+    exponential variables times a Gibbs factor of random concentration. Some starts are spread out, and some rest on a
+    few good classifiers: the bound's minima are of both kinds. All random ones have full support. All keep the
+    problem's constraints."""
     yield default_start(problem) if first is None else first
     random = np.random.default_rng(seed)
     for _ in range(starts - 1):
@@ -87,11 +85,9 @@ def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np
 
 
 def from_all_starts(problem: Problem, options: FromStarts, run: Callable[[np.ndarray], Outcome]) -> Outcome:
-    """Run a method from every start, until the time is up, and report the best point and the other local minima.
-
-    With several starts ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and
-    ``distinct_points``.
-    """
+    """Run a method from every start, until the time is up, and report the best point and the other local minima. With
+    several starts ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and
+    ``distinct_points``."""
     outcomes: list[Outcome] = []
     for start in starting_posteriors(problem, options.starts, options.seed, options.start):
         if outcomes and time.monotonic() >= options.deadline:

@@ -151,10 +151,8 @@ class Algebra:
         raise UnsupportedProblemError(f"{type(self).__name__} has no limits on the support.")
 
     def reach(self, name: str, left: Any, right: Any) -> None:
-        """A one-sided row: ``left >= right``, with equality where the bound is as small as it can be.
-
-        It is right while the bound is minimised or limited from above.
-        """
+        """A one-sided row: ``left >= right``, with equality where the bound is as small as it can be. It is right while
+        the bound is minimised or limited from above."""
         write = self.equal if self.exact else self.at_least
         write(name, left, right)
 
@@ -166,11 +164,8 @@ class Algebra:
         return self.problem.counted(variable)
 
     def norm(self, ratios: Any, order: float) -> Any:
-        r"""The norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one.
-
-        Order two has the sum as variable ``X``. Other orders have the norm ``t``, as their sum spans too many orders of
-        magnitude.
-        """
+        r"""The norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one. Order two has the sum as
+        variable ``X``. Other orders have the norm ``t``, as their sum spans too many orders of magnitude."""
         size = max(self.size, 1.0)
         if order == 2.0:
             X = self.variable("X", size**2, 1.0)
@@ -229,11 +224,9 @@ class Values(Algebra):
 
 
 class Squares(Algebra):
-    r"""An algebra without square roots, for solvers that read polynomials: roots are variables.
-
-    A root ``s1`` of ``x`` has :math:`s_1^2 \ge x`, and the norm of order two, ``t``, has :math:`t^2 \ge \sum_i p_i
-    w_i^2`, a second-order cone. Both hold with equality at a minimum, as every bound increases with them.
-    """
+    r"""An algebra without square roots, for solvers that read polynomials: roots are variables. A root ``s1`` of ``x``
+    has :math:`s_1^2 \ge x`, and the norm of order two, ``t``, has :math:`t^2 \ge \sum_i p_i w_i^2`, a second-order
+    cone. Both hold with equality at a minimum, as every bound increases with them."""
 
     roots = 0
 

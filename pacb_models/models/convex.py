@@ -55,10 +55,8 @@ class NormCone:
         return 1.0
 
     def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
-        r"""The objective and its constraints, first the cone whose multiplier tells the posterior.
-
-        For orders other than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`.
-        """
+        r"""The objective and its constraints, first the cone whose multiplier tells the posterior. For orders other
+        than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`."""
         import cvxpy as cp
 
         t, u = cp.Variable(name="t"), cp.multiply(data["penalty"], q)
@@ -128,11 +126,10 @@ class ConvexModel:
 
     def readings(self) -> list[np.ndarray]:
         r"""The posterior that was found, as the variable and as the cone's multiplier tells it; none where none was.
-
         The multiplier is the gradient of the convex function that the cone describes. A conic solver knows it to its
         tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the objective is flat around its
-        minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they hold to 1e-9.
-        """
+        minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they hold to
+        1e-9."""
         if self.posterior.value is None:
             return []
         weights = self.cone.weights(self.constraint.dual_value, self.data)

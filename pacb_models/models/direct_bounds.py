@@ -50,11 +50,8 @@ class Units(NamedTuple):
 
 
 def units_of(problem: DirectProblem) -> Units:
-    """The units of a problem; refuses what has no model.
-
-    A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight is
-    zero, those that are as good as zero are left out.
-    """
+    """The units of a problem; refuses what has no model. A classifier whose empirical risk is not below the upper end
+    of the common risk never has weight; where no weight is zero, those that are as good as zero are left out."""
     if (reason := lacking(problem, *DIRECT_MODEL)) is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
@@ -137,10 +134,8 @@ class DirectModel(NamedTuple):
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones.
-
-    True risks below the empirical ones are not forbidden: they cost something, and gain nothing.
-    """
+    """The conic model, of power and exponential cones. True risks below the empirical ones are not forbidden: they cost
+    something, and gain nothing."""
     import cvxpy as cp
 
     units, penalty = units_of(problem), problem.penalty
@@ -161,11 +156,8 @@ def build_direct(problem: DirectProblem) -> DirectModel:
 
 def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
     """The model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has the
-    posterior as its multipliers. The Hessian is a diagonal.
-
-    For orders the budget is the norm's p-th power, for KL the sum of exponentials. It starts where all true risks are
-    half way to the upper end of the common risk.
-    """
+    posterior as its multipliers. The Hessian is a diagonal. For orders the budget is the norm's p-th power, for KL the
+    sum of exponentials. It starts where all true risks are half way to the upper end of the common risk."""
     import pyomo.environ as pyo
 
     use_environment_folders()

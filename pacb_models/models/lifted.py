@@ -47,10 +47,8 @@ class Limit(NamedTuple):
 
 def limits(problem: Problem) -> list[Limit]:
     """The rows of a problem's constraints, but for those that say nothing of the posterior: their numbers are all equal
-    to the limit, or all zero.
-
-    Two that are opposite are one equation: as inequalities they would leave an interior-point method no interior.
-    """
+    to the limit, or all zero. Two that are opposite are one equation: as inequalities they would leave an
+    interior-point method no interior."""
     found: list[Limit] = []
     allowed = problem.posteriors
     for limit in [] if allowed is None else map(Limit, allowed.rows, allowed.matrix, allowed.scales.tolist()):
@@ -92,10 +90,8 @@ def write_set(algebra: Algebra) -> None:
 
 
 def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> dict[str, float]:
-    """The values of the model's variables at a posterior, in their order.
-
-    A model whose objective is not the bound there is refused: some ``express`` contradicts the other methods.
-    """
+    """The values of the model's variables at a posterior, in their order. A model whose objective is not the bound
+    there is refused: some ``express`` contradicts the other methods."""
     check_expressed(problem)
     numbers = kind(problem, posterior)
     found = write(numbers)

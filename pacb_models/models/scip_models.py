@@ -145,10 +145,8 @@ class ScipModel(Forms):
 
     def _write_perspective(self, tau: Any, most: float) -> None:
         r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
-        :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is.
-
-        It says nothing new of binaries, and much of the fractions that a relaxation puts in their place.
-        """
+        :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is. It says nothing new of binaries, and much
+        of the fractions that a relaxation puts in their place."""
         factors, shares = self.prior * (self.units / (self.prior * self.size)) ** 2, []
         for i, (factor, weight, on) in enumerate(zip(factors.tolist(), self.weights, self.switches)):
             own, share = (self.scip.addVar(name, lb=0.0, ub=most) for name in (f"tau{i}", f"s{i}_share"))
@@ -191,11 +189,8 @@ def out_of_reach(problem: RiskAndSize, start: np.ndarray) -> str | None:
 
 
 def largest_size(problem: RiskAndSize, bound: float) -> float:
-    """A size that no posterior with a bound as small as this one exceeds.
-
-    The least risk of all has a larger bound with any larger size. No posterior has a larger size than all weight on the
-    classifier with the least prior.
-    """
+    """A size that no posterior with a bound as small as this one exceeds. The least risk of all has a larger bound with
+    any larger size. No posterior has a larger size than all weight on the classifier with the least prior."""
     vertex = np.zeros(problem.size)
     vertex[int(problem.prior.argmin())] = 1.0
     low = problem.divergence_function.size(problem.prior, problem.prior)

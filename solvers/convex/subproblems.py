@@ -45,11 +45,9 @@ class Solved(NamedTuple):
 
 
 def tangent_ratio(problem: BoundProblem, q: np.ndarray) -> float:
-    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex.
-
-    It is zero where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no
-    linearisation, and in the limit :math:`L = 1` of kl.
-    """
+    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex. It is zero
+    where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no linearisation, and in
+    the limit :math:`L = 1` of kl."""
     distance, L, budget = (
         problem.distance_function,
         problem.empirical_risk(q),
@@ -99,23 +97,19 @@ class OneSidedSubproblem:
         return OneSidedSubproblem(self.bound_problem, least_risk=True)
 
     def solve(self, q: np.ndarray, seconds: float = math.inf) -> Solved:
-        """Linearise at a posterior and solve, in at most the given time.
-
-        Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
-        """
+        """Linearise at a posterior and solve, in at most the given time. Any point will do that the conic solver has:
+        how good it is, the procedure judges by the bound it gives."""
         ratio = tangent_ratio(self.bound_problem, q)
         if ratio == 0.0 and self._free:
             return Solved(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         return self._solved(ratio, seconds) if ratio else self._least_risk._solved(1.0, seconds)
 
     def _solved(self, ratio: float, seconds: float) -> Solved:
-        r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity.
-
-        The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of
-        the gradient where the prior is small. Its value is as accurate, is a single number, and determines all
-        weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, and under
-        constraints, which have multipliers of their own, the solver's own weights remain.
-        """
+        r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity. The
+        conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of the
+        gradient where the prior is small. Its value is as accurate, is a single number, and determines all weights: by
+        strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, and under constraints,
+        which have multipliers of their own, the solver's own weights remain."""
         self.ratio.value = ratio
         data, result = _clarabel(self.problem, seconds)
         status = str(result.status)

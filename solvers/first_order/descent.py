@@ -90,6 +90,5 @@ def first_step(slopes: np.ndarray) -> float:
 
 def barzilai_borwein(length: float, moved: float, bend: float) -> float:
     r"""The next step :math:`\langle\Delta x, \Delta x\rangle / \langle\Delta x, \Delta g\rangle` (Barzilai and Borwein,
-    1988), from the one before (``length``), its squared norm (``moved``) and the inner product (``bend``).
-    """
+    1988), from the one before (``length``), its squared norm (``moved``) and the inner product (``bend``)."""
     return moved / bend if bend * GROWTH * length > moved else GROWTH * length

@@ -64,12 +64,9 @@ class PowerMap:
 
 
 def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
-    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`.
-
-    Michelot's iteration: solve for the level as if every weight were positive, drop those that are not, repeat. The
-    level rises to its value in a few passes over ever fewer weights. Where ratios are so large that one is less than
-    their rounding, the largest of them has all the weight.
-    """
+    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`. Michelot's iteration: solve for the level as if every
+    weight were positive, drop those that are not, repeat. The level rises to its value in a few passes over ever fewer
+    weights. Where ratios are so large that one is less than their rounding, the largest of them has all the weight."""
     while True:
         level = (dot(prior, ratios) - 1.0) / float(prior.sum())
         above = ratios > level
@@ -82,11 +79,8 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
 
 
 def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
-    r"""The θ with :math:`\sum_i p_i (u_i - \theta)_+^k = 1`, ``k`` the exponent.
-
-    A root of the ``k``-norm :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} - 1`, which falls nearly along a straight
-    line.
-    """
+    r"""The θ with :math:`\sum_i p_i (u_i - \theta)_+^k = 1`, ``k`` the exponent. A root of the ``k``-norm
+    :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} - 1`, which falls nearly along a straight line."""
     highest, lowest = float(u.max()), float(u.min())
 
     def excess(theta: float) -> float:

@@ -128,8 +128,7 @@ class _Scheme:
 
 class _Safeguard:
     """Chooses the next coordinate: the plain one unless steps shrink too slowly or leave the interval that holds a
-    minimum.
-    """
+    minimum."""
 
     #: Steps that do not shrink to this fraction count as slow ...
     SLOW = 0.9

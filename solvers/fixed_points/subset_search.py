@@ -184,12 +184,10 @@ def _closed_form(problem: BoundProblem, supports: OrderedSupports, options: Subs
 
 
 def _sweep(problem: BoundProblem, supports: OrderedSupports, options: SubsetSearchSolver.Options) -> _Search:
-    """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it.
-
-    The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is
-    infeasible when the slope passes the break point 1/G, where a weight turns negative, and the map does not fall
-    below its argument before.
-    """
+    """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it. The slope rises
+    from zero towards the smallest fixed point, which is the support's only minimum. A support is infeasible when the
+    slope passes the break point 1/G, where a weight turns negative, and the map does not fall below its argument
+    before."""
 
     def mapped(places: np.ndarray, t: np.ndarray) -> np.ndarray:
         L, X = supports.point(places + 1, t)

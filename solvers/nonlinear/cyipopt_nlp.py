@@ -34,11 +34,9 @@ from .interior_point import SETTINGS, InteriorPoint, Run, SolveFrom, Watch
 
 
 class LiftedProblem:
-    """The functions of the lifted problem and their derivatives, under the names by which cyipopt asks for them.
-
-    The rows are the sum of the weights, the empirical risk, the divergence and the averages. Second derivatives are
-    those of weights, then F_LL, F_LT, F_TT, then of weights with the last variable, then of a quadratic risk.
-    """
+    """The functions of the lifted problem and their derivatives, under the names by which cyipopt asks for them. The
+    rows are the sum of the weights, the empirical risk, the divergence and the averages. Second derivatives are those
+    of weights, then F_LL, F_LT, F_TT, then of weights with the last variable, then of a quadratic risk."""
 
     #: Called by Ipopt after each iteration.
     intermediate: Callable[..., bool]

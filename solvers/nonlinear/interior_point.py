@@ -96,10 +96,8 @@ SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
 class InteriorPoint(DeclaredSolver):
-    """Ipopt, or what takes its place: :meth:`prepare` writes a model, which is solved from every start.
-
-    ``details`` lists Ipopt's return codes, one per start.
-    """
+    """Ipopt, or what takes its place: :meth:`prepare` writes a model, which is solved from every start. ``details``
+    lists Ipopt's return codes, one per start."""
 
     honours = ("average", "weights")
 

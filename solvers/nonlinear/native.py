@@ -21,10 +21,8 @@ ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynum
 
 def find_asl_library() -> Path | None:
     """The ASL library that Pyomo will load, found without importing Pyomo; None when there is none.
-
     ``SolverFactory("cyipopt").available()`` answers True without it, so this is what tells whether Pyomo's models can
-    be solved in this environment.
-    """
+    be solved in this environment."""
     searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) + os.environ.get("PATH", "").split(os.pathsep)
     folders = [Path(entry) for entry in searched if entry] + environment_folders()
     return next((folder / ASL_LIBRARY for folder in folders if (folder / ASL_LIBRARY).is_file()), None)
@@ -47,11 +45,8 @@ def pynumero_problem(model: Any) -> Any:
 
 @contextmanager
 def float_environment_restored() -> Iterator[None]:
-    """Restore the processor's floating-point environment afterwards.
-
-    The ASL library sets the x87 unit to double precision, and leaves it so: ``numpy.longdouble`` would have 53 bits
-    instead of 64 in the rest of the process.
-    """
+    """Restore the processor's floating-point environment afterwards. The ASL library sets the x87 unit to double
+    precision, and leaves it so: ``numpy.longdouble`` would have 53 bits instead of 64 in the rest of the process."""
     library: Any = ctypes.CDLL(None) if sys.platform != "win32" else None
     # fenv_t has 32 bytes on x86-64 and fewer elsewhere.
     environment, known = ctypes.create_string_buffer(128), hasattr(library, "fegetenv")
