@@ -21,7 +21,7 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solver import MODEL
 
 from ..options import FromStarts, Software
-from .interior_point import NO_FILE, SETTINGS, STATUS_MAP, InteriorPoint, Run, SolveFrom
+from .interior_point import NO_FILE, SETTINGS, STATUS_MAP, InteriorPoint, Prepared, Run
 
 #: What CasADi's plugins return, and Ipopt's code of the same meaning: Ipopt's own names, and those of sleqp.
 CODES: dict[str, int] = {each.name: code for code, each in STATUS_MAP.items()}
@@ -59,10 +59,7 @@ class Casadi(InteriorPoint):
     class Options(FromStarts, Software):
         plugin: Literal["ipopt", "sqpmethod", "sleqp"] = "ipopt"
 
-    def software(self, options: Options) -> str:
-        return "CasADi's Ipopt" if options.plugin == "ipopt" else options.plugin
-
-    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+    def prepare(self, problem: BoundProblem, options: Options) -> Prepared:
         import casadi
 
         ratios = casadi.SX.sym("w", problem.size)
@@ -75,7 +72,7 @@ class Casadi(InteriorPoint):
             "lbx": [*np.maximum(lower / problem.prior, smallest).tolist(), *algebra.limits["lbx"]],
             "ubx": [*(upper / problem.prior).tolist(), *algebra.limits["ubx"]],
         }
-        details.update(dict.fromkeys(CALLS, 0))
+        counts = dict.fromkeys(CALLS, 0)
 
         def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
             model, settings = {"x": x, "f": objective, "g": g}, _settings(options, suited)
@@ -92,11 +89,11 @@ class Casadi(InteriorPoint):
                 return Run(q, CODES["Invalid_Number_Detected"], None)
             stats = solver.stats()
             for count, names in CALLS.items():
-                details[count] += sum(int(stats.get(name, 0)) for name in names)
+                counts[count] += sum(int(stats.get(name, 0)) for name in names)
             weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
             return Run(weights, CODES.get(stats["return_status"], -199), stats.get("iter_count"))
 
-        return solve_from
+        return Prepared(solve_from, counts, "CasADi's Ipopt" if options.plugin == "ipopt" else options.plugin)
 
 
 def _settings(options: Casadi.Options, suited: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
 
 from ..options import FromStarts, Software
-from .interior_point import SETTINGS, InteriorPoint, Run, SolveFrom, Watch
+from .interior_point import SETTINGS, InteriorPoint, Prepared, Run, Watch
 
 
 class LiftedProblem:
@@ -168,7 +168,7 @@ class CyIpopt(InteriorPoint):
     class Options(FromStarts, Software):
         trace: bool = False
 
-    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+    def prepare(self, problem: BoundProblem, options: Options) -> Prepared:
         import cyipopt
 
         nlp, watch = lifted(problem), Watch(problem, slice(problem.size), options.trace)
@@ -183,7 +183,7 @@ class CyIpopt(InteriorPoint):
             ipopt.set_problem_scaling(factors.objective, np.append(factors.weights, (1.0, 1.0)), np.array(of_rows))
             return watch.run(ipopt, nlp.point(q), suited | settings)
 
-        return solve_from
+        return Prepared(solve_from, {})
 
 
 SOLVER = CyIpopt()

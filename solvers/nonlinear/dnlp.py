@@ -27,7 +27,7 @@ from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solver import MODEL
 
 from ..options import FromStarts, Software
-from .interior_point import NO_FILE, SETTINGS, InteriorPoint, Run, SolveFrom
+from .interior_point import NO_FILE, SETTINGS, InteriorPoint, Prepared, Run
 
 #: Backends and the modules they need.
 BACKENDS: dict[Literal["IPOPT", "UNO"], str] = {"IPOPT": "cyipopt", "UNO": "unopy"}
@@ -74,18 +74,14 @@ class DisciplinedNonlinear(InteriorPoint):
             return super().missing()
         return "neither cyipopt nor unopy installed: `make setup`, or pip install 'pacb-models[solvers]'"
 
-    def software(self, options: Options) -> str:
-        return str(options.backend).title()
-
-    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+    def prepare(self, problem: BoundProblem, options: Options) -> Prepared:
         import cvxpy as cp
         from cvxpy.error import SolverError
 
-        lower, upper = box(problem)
+        backend, (lower, upper) = str(options.backend), box(problem)
         ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
         algebra = CvxpyAlgebra(problem, ratios)
         program = cp.Problem(cp.Minimize(algebra.factors.objective * write(algebra)), algebra.constraints)
-        backend = details["backend"] = options.backend
 
         def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
             ratios.value = q / problem.prior
@@ -107,7 +103,7 @@ class DisciplinedNonlinear(InteriorPoint):
             iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
             return Run(weights, -5 if late else CODES[said], iterations)
 
-        return solve_from
+        return Prepared(solve_from, {"backend": backend}, backend.title())
 
 
 SOLVER = DisciplinedNonlinear()

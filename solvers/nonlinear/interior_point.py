@@ -95,32 +95,36 @@ class Run(NamedTuple):
 SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
+class Prepared(NamedTuple):
+    """A model that was built."""
+
+    solve_from: SolveFrom
+    #: What is told of all starts together.
+    details: dict[str, Any]
+    #: What the messages call it.
+    software: str = "Ipopt"
+    #: The initial barrier parameter of every start but the default one; None leaves it to Ipopt.
+    barrier: float | None = RANDOM_BARRIER
+
+
 class InteriorPoint(DeclaredSolver):
     """Ipopt, or what takes its place: :meth:`prepare` writes a model, which is solved from every start. ``details``
     lists Ipopt's return codes, one per start."""
 
     honours = ("average", "weights")
 
-    def prepare(self, problem: Any, options: Any, details: dict[str, Any]) -> SolveFrom:
-        """Build the model; what is told of all starts together goes into ``details``."""
+    def prepare(self, problem: Any, options: Any) -> Prepared:
+        """Build the model."""
         raise NotImplementedError
 
-    def software(self, options: Any) -> str:
-        """What the messages call it."""
-        return "Ipopt"
-
-    def barrier(self, problem: Problem, options: Any) -> float | None:
-        """The initial barrier parameter of every start but the default one; None leaves it to Ipopt."""
-        return RANDOM_BARRIER
-
     def run_with(self, problem: BoundProblem | DirectProblem, options: FromStarts) -> Outcome:
-        first, software = with_all(problem, options.start), self.software(options)
+        first = with_all(problem, options.start)
         if problem.distance_function.below_one and problem.bound(first) >= 1.0:
             # Its models have no point inside their domain.
-            message = f"the bound rounds to 1 at the start, where it is flat; {software} was not started."
+            message = f"the bound rounds to 1 at the start, where it is flat; {self.name} was not started."
             return Outcome(first, "acceptable", message, 0)
-        started, codes, details = time.perf_counter(), list[int](), dict[str, Any]()
-        barrier, solve_from = self.barrier(problem, options), self.prepare(problem, options, details)
+        started, codes = time.perf_counter(), list[int]()
+        solve_from, details, software, barrier = self.prepare(problem, options)
         setup_seconds = time.perf_counter() - started
 
         def run(q: np.ndarray) -> Outcome:

@@ -32,7 +32,7 @@ from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solver import DIRECT_MODEL, MODEL, lacking
 
 from ..options import FromStarts, Software
-from .interior_point import SETTINGS, STATUS_MAP, InteriorPoint, Run, SolveFrom, Watch
+from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, InteriorPoint, Prepared, Run, SolveFrom, Watch
 from .native import find_asl_library, find_ipopt_executable, pynumero_problem
 
 
@@ -81,22 +81,21 @@ class PyomoIpopt(InteriorPoint):
     def missing(self) -> str | None:
         return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
 
-    def barrier(self, problem: Problem, options: Options) -> float | None:
-        return None if options.defaults or isinstance(problem, DirectProblem) else super().barrier(problem, options)
-
-    def prepare(self, problem: Any, options: Options, details: dict[str, Any]) -> SolveFrom:
+    def prepare(self, problem: Any, options: Options) -> Prepared:
         settings = ({} if options.defaults else SETTINGS) | {"max_iter": options.max_iterations} | options.own
         if isinstance(problem, DirectProblem):
             if (absent := cyipopt_missing()) is not None:
                 raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-            return _by_multipliers(problem, settings)
+            return Prepared(_by_multipliers(problem, settings), {}, barrier=None)
         program = _choose_interface(options.interface)
         if program is not None and options.trace:
             raise InputError("trace is True, but an ipopt program reports no iterates; use interface='cyipopt'.")
         model = pyomo_model(problem, options.formulation)
         if program is None:
-            return _through_cyipopt(model, problem, settings, options.trace)
-        return _through_program(program, model, problem, settings)
+            solve_from = _through_cyipopt(model, problem, settings, options.trace)
+        else:
+            solve_from = _through_program(program, model, problem, settings)
+        return Prepared(solve_from, {}, barrier=None if options.defaults else RANDOM_BARRIER)
 
 
 def _choose_interface(interface: str) -> Path | None:
