@@ -77,8 +77,7 @@ class Oracle:
 
     def feasible(self, q: np.ndarray) -> bool:
         """Whether weights keep the problem's constraints, but for rounding."""
-        posteriors = self.problem.posteriors
-        return posteriors is None or posteriors.violation(q) <= FEASIBLE
+        return self.problem.posteriors is None or self.problem.posteriors.violation(q) <= FEASIBLE
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
         """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier. Asked

@@ -44,8 +44,8 @@ class Claimed(Values):
         self._violate(name, *limits, *([value - upper] if upper is not None else []))
         return super().variable(name, value)
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self._violate(name, abs(difference) if equality else -difference)
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        self._violate(name, abs(left - right) if equality else right - left)
 
     def _violate(self, name: str, *amounts: float) -> None:
         amounts = tuple(math.inf if math.isnan(amount) else float(amount) for amount in amounts)

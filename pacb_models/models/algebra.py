@@ -132,14 +132,14 @@ class Algebra:
 
     def equal(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
         """A constraint ``left == right``, to be multiplied by a factor."""
-        self.constrain(name, left - right, True, self.scale if scale is None else scale)
+        self.constrain(name, left, right, True, self.scale if scale is None else scale)
 
     def at_least(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
         """A constraint ``left >= right``, to be multiplied by a factor."""
-        self.constrain(name, left - right, False, self.scale if scale is None else scale)
+        self.constrain(name, left, right, False, self.scale if scale is None else scale)
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        """A constraint that an expression is zero, or not below it; numbers have none."""
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        """Write such a constraint; numbers have none."""
 
     def limit(self, limit: Limit, scale: float) -> None:
         """A constraint on an average of the posterior, in the unit of its row."""

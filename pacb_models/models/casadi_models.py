@@ -40,8 +40,8 @@ class CasadiAlgebra(Algebra):
         self.limits["ubx"].append(math.inf if upper is None else upper)
         return self.variables[-1]
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self.constraints.append(scale * difference)
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(scale * (left - right))
         self.limits["lbg"].append(0.0)
         self.limits["ubg"].append(0.0 if equality else math.inf)
 

@@ -50,8 +50,9 @@ class CvxpyAlgebra(Algebra):
         self.variables[name] = self.cp.Variable(name=name, bounds=bounds)
         return self.variables[name]
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self.constraints.append(scale * difference == 0 if equality else scale * difference >= 0)
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        difference = scale * (left - right)
+        self.constraints.append(difference == 0 if equality else difference >= 0)
 
     def set_start(self, posterior: np.ndarray) -> None:
         """Give the variables beside the weights their values at a posterior."""

@@ -217,7 +217,8 @@ class PyomoAlgebra(Algebra):
         model.held = pyo.Constraint(everyone, rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
         model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        difference = left - right
         self.add(name, self.pyo.Constraint(expr=difference == 0.0 if equality else difference >= 0.0), scale)
 
 

@@ -169,8 +169,8 @@ class ScipModel(Forms):
         ends = [None if end is None else end / unit for end in (lower, upper)]
         return unit * self.scip.addVar(name, lb=ends[0], ub=ends[1])
 
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        factor = max(scale / self.factors.objective, 1.0)
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        factor, difference = max(scale / self.factors.objective, 1.0), left - right
         self.scip.addCons(difference == 0.0 if equality else factor * difference >= 0.0, name)
 
 

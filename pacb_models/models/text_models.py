@@ -116,10 +116,8 @@ class TextAlgebra(Algebra):
 
     def _data(self, name: str, values: np.ndarray) -> Formula:
         """Write a vector of numbers; the entry of it."""
-        number = self.templates["number"].format
-        self._say(
-            "data", name=name, values=", ".join(number(index=i, value=v) for i, v in enumerate(values.tolist(), 1))
-        )
+        numbers = (self.templates["number"].format(index=i, value=v) for i, v in enumerate(values.tolist(), 1))
+        self._say("data", name=name, values=", ".join(numbers))
         return self._entry(name)
 
     def log(self, x: Any) -> Any:
@@ -148,14 +146,9 @@ class TextAlgebra(Algebra):
         self._say("variable", name=name, start=value, **ends)
         return Formula(name)
 
-    def equal(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
-        self._row(name, left, "equal", right)
-
-    def at_least(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
-        self._row(name, left, "at least", right)
-
-    def _row(self, name: str, left: Any, relation: str, right: Any) -> None:
-        row = f"{_formula(left).text} {self.templates[relation]} {_formula(right).text}"
+    def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
+        relation = self.templates["equal" if equality else "at least"]
+        row = f"{_formula(left).text} {relation} {_formula(right).text}"
         self._say("row", name=re.sub(r"\W", "_", name), row=row)
 
 

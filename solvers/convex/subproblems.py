@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 #: Tolerances a hundred times below Clarabel's default cost two or three iterations more; one thread.
 ACCURATE = {**{f"tol_{name}": 1e-10 for name in CLARABEL_TOLERANCES}, "max_threads": 1}
-#: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
+#: Clarabel's statuses for a problem it has solved, and those that come with a point at least.
 SOLVED = ("Solved", "AlmostSolved")
-#: … and those that come with a point at least.
 USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
 
 
