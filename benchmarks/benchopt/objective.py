@@ -35,15 +35,8 @@ class Objective(BaseObjective):
 
     def set_data(self, risks, m, prior=None):
         """Make the problem of these risks, and find its certified optimum."""
-        self.problem = pm.BoundProblem(
-            risks,
-            m=m,
-            prior=prior,
-            distance=self.distance,
-            divergence=self.divergence,
-            delta=self.delta,
-            constant=self.constant,
-        )
+        bound = (self.delta, self.distance, self.divergence, prior, self.constant)
+        self.problem = pm.BoundProblem(risks, m, *bound)
         best = pm.solve(self.problem)
         self.optimum = best.bound if best.is_global else math.nan
         record = files.to_record(self.problem, best.proof, best)
@@ -57,17 +50,11 @@ class Objective(BaseObjective):
 
     def evaluate_result(self, posterior):
         """The bound and what else there is to say of a posterior; infinite where there is none."""
-        known = {"optimum": self.optimum, "proof": str(self.proof)}
-        if posterior is None:
-            return {"value": math.inf, "gap": math.inf, "kkt_residual": math.inf, "support_size": 0, **known}
-        bound = self.problem.bound(posterior)
-        return {
-            **known,
-            "value": bound,
-            "gap": bound - self.optimum,
-            "kkt_residual": self.problem.kkt_residual(posterior),
-            "support_size": int(np.count_nonzero(posterior)),
-        }
+        found = {"value": math.inf, "kkt_residual": math.inf, "support_size": 0}
+        if posterior is not None:
+            found = {"value": self.problem.bound(posterior), "kkt_residual": self.problem.kkt_residual(posterior)}
+            found["support_size"] = int(np.count_nonzero(posterior))
+        return {**found, "gap": found["value"] - self.optimum, "optimum": self.optimum, "proof": str(self.proof)}
 
     def get_one_result(self):
         """A posterior for benchopt's own tests: the prior."""

@@ -22,6 +22,7 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,21 +91,18 @@ def _baron(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
         return {f"{stem}.bar": _labelled(model, "bar").encode()}
 
 
-def _quadratic(extension: str) -> Callable[[pyo.ConcreteModel, str], dict[str, bytes]]:
-    def write(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
-        import pyomo.environ as pyo
+def _quadratic(extension: str, model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
+    import pyomo.environ as pyo
 
-        for part in model.component_data_objects((pyo.Objective, pyo.Constraint)):
-            expression = part.body if part.ctype is pyo.Constraint else part.expr
-            if expression.polynomial_degree() not in (0, 1, 2):
-                raise UnsupportedProblemError(
-                    f"{stem} has no .{extension} file, for linear and quadratic rows: its {part.name} is neither."
-                )
-        with without_suffixes(model):
-            # SCIP's reader takes "x^2", but not "x ^ 2".
-            return {f"{stem}.{extension}": _labelled(model, extension).replace(" ^ 2", "^2").encode()}
-
-    return write
+    for part in model.component_data_objects((pyo.Objective, pyo.Constraint)):
+        expression = part.body if part.ctype is pyo.Constraint else part.expr
+        if expression.polynomial_degree() not in (0, 1, 2):
+            raise UnsupportedProblemError(
+                f"{stem} has no .{extension} file, for linear and quadratic rows: its {part.name} is neither."
+            )
+    with without_suffixes(model):
+        # SCIP's reader takes "x^2", but not "x ^ 2".
+        return {f"{stem}.{extension}": _labelled(model, extension).replace(" ^ 2", "^2").encode()}
 
 
 def _latex(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
@@ -145,8 +143,8 @@ def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
     return {f"{stem}.clarabel.json": f"{text}\n".encode()}
 
 
-def _block(extension: str) -> Callable[[BoundProblem, str], dict[str, bytes]]:
-    return lambda problem, stem: {f"{stem}.{extension}": text_block(problem, extension).encode()}
+def _block(extension: str, problem: BoundProblem, stem: str) -> dict[str, bytes]:
+    return {f"{stem}.{extension}": text_block(problem, extension).encode()}
 
 
 def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
@@ -163,18 +161,15 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     from pacb_models.models.lifted import write_set
     from pacb_models.solver import lacking
 
+    complaint = ""
     if posterior is None:
-        raise UnsupportedProblemError(
-            f"{problem.describe()} has no proven minimum that a quadratic program could touch."
-        )
-    if lacking(problem, "divergence.cone") or problem.divergence_function.cone() != NormCone(2.0):
-        raise UnsupportedProblemError(
-            f"{problem.describe()} has no quadratic program: its divergence is not quadratic."
-        )
-    if problem.posteriors is not None and problem.posteriors.support is not None:
-        raise UnsupportedProblemError(
-            f"{problem.describe()} is touched by no quadratic program: its set is not convex."
-        )
+        complaint = "has no proven minimum that a quadratic program could touch"
+    elif lacking(problem, "divergence.cone") or problem.divergence_function.cone() != NormCone(2.0):
+        complaint = "has no quadratic program: its divergence is not quadratic"
+    elif problem.posteriors is not None and problem.posteriors.support is not None:
+        complaint = "is touched by no quadratic program: its set is not convex"
+    if complaint:
+        raise UnsupportedProblemError(f"{problem.describe()} {complaint}.")
     posterior = np.asarray(posterior)
     best = problem.derivatives_at(L := problem.empirical_risk(posterior), T := problem.divergence_size(posterior))
     model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, touching")
@@ -187,16 +182,15 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     return model
 
 
-def _pyomo(formulation: str) -> Callable[[BoundProblem, Any], pyo.ConcreteModel]:
-    return lambda problem, best: problem.pyomo_model(formulation)
+def _pyomo(formulation: str, problem: BoundProblem, best: Any) -> pyo.ConcreteModel:
+    return problem.pyomo_model(formulation)
 
 
 #: The model of a problem in each formulation, from its proven minimum where it needs that.
 FORMULATIONS: dict[str, Callable[[BoundProblem, Any], Any]] = {
-    **{name: _pyomo(name) for name in pyomo_models.FORMULATIONS},
+    **{name: partial(_pyomo, name) for name in pyomo_models.FORMULATIONS},
     "touching": touching_model,
-    "conic": lambda problem, best: problem,
-    "block": lambda problem, best: problem,
+    **dict.fromkeys(("conic", "block"), lambda problem, best: problem),
 }
 _CONIC, _BLOCK = ("conic",), ("block",)
 _PYOMO = tuple(name for name in FORMULATIONS if name not in _CONIC + _BLOCK)
@@ -217,11 +211,11 @@ FORMATS = {
     "nl": Format(nl_files),
     "gms": Format(_gams),
     "bar": Format(_baron),
-    "lp": Format(_quadratic("lp"), ("squares", "touching")),
-    "mps": Format(_quadratic("mps"), ("squares", "touching")),
+    "lp": Format(partial(_quadratic, "lp"), ("squares", "touching")),
+    "mps": Format(partial(_quadratic, "mps"), ("squares", "touching")),
     "clarabel": Format(_clarabel, _CONIC),
-    "inc": Format(_block("inc"), _BLOCK),
-    "jl": Format(_block("jl"), _BLOCK),
+    "inc": Format(partial(_block, "inc"), _BLOCK),
+    "jl": Format(partial(_block, "jl"), _BLOCK),
     "tex": Format(_latex),
 }
 #: What is written unless formats are asked for.

@@ -55,8 +55,7 @@ from pacb_models.estimators.candidates import default_prior, poll
 from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import SPLITS, KeptRows, Rows, seeds
-from .options import options
+from .kept_rows import SPLITS, KeptRows, Rows, options, seeds
 
 DELTA = 0.05
 TEST_SHARE = 0.1

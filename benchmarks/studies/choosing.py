@@ -30,8 +30,7 @@ from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
 from .certified import DELTA, UCI_TABLES, geometric_mean
-from .kept_rows import SPLITS, KeptRows, Rows, seeds
-from .options import options
+from .kept_rows import SPLITS, KeptRows, Rows, options, seeds
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2

@@ -36,7 +36,7 @@ from pacb_models.validation import check_count, check_delta, check_jobs
 
 from ..store import digest, kept
 from ..work import run
-from .options import options
+from .kept_rows import options
 
 #: Every bound of the package that has a name.
 NAMED_BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]

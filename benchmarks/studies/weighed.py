@@ -50,8 +50,7 @@ from pacb_models.estimators.members import named, seeded, train
 from pacb_models.estimators.sharing import predict_members
 
 from .certified import DELTA, Members, geometric_mean, mixed, scaled_svms, trees
-from .kept_rows import SPLITS, KeptRows, Rows, seeds
-from .options import options
+from .kept_rows import SPLITS, KeptRows, Rows, options, seeds
 
 SHARE, DIVISIONS, MOST_ROWS = 0.2, 5, 1600
 WEIGHED_WAYS = ("all", "choose", "weighed")

@@ -14,9 +14,11 @@ import os
 import subprocess
 import sys
 import tempfile
+from functools import partial
+from itertools import product
 from pathlib import Path
 
-from ..options import options
+from ..kept_rows import options
 
 ROOT = Path(__file__).resolve().parents[3]
 PAIRS = [pair.split("-") for pair in "chi2-linear chi2-squared chi2-kl renyi-kl kl-linear kl-kl kl-ch".split()]
@@ -54,13 +56,11 @@ def best_seconds_of(checkout: Path, size: int) -> dict[str, list[float]]:
     """The best seconds in a process that imports the package from a checkout."""
     # Earlier commits stumble over a __pycache__ in the folder that they lay out.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
+    output = partial(subprocess.check_output, env=environment, text=True)
     layout = "import sys; sys.path.insert(0, 'tools'); from namespace import link_namespace; print(link_namespace())"
-    command = [sys.executable, "-c", layout]
-    folder = subprocess.check_output(command, cwd=checkout, env=environment, text=True).strip()
-    environment["PYTHONPATH"] = folder
-    command = [sys.executable, "-c", PROGRAM, json.dumps([size, PAIRS])]
-    found: dict[str, list[float]] = json.loads(subprocess.check_output(command, cwd=folder, env=environment, text=True))
-    return found
+    folder = environment["PYTHONPATH"] = output([sys.executable, "-c", layout], cwd=checkout).strip()
+    found = output([sys.executable, "-c", PROGRAM, json.dumps([size, PAIRS])], cwd=folder)
+    return dict[str, list[float]](json.loads(found))
 
 
 def main() -> None:
@@ -72,10 +72,9 @@ def main() -> None:
         try:
             for size in given.sizes:
                 best: dict[Path, dict[str, list[float]]] = {earlier: {}, ROOT: {}}
-                for _ in range(given.rounds):
-                    for checkout, kept in best.items():
-                        for name, found in best_seconds_of(checkout, size).items():
-                            kept[name] = list(map(min, found, kept.get(name, found)))
+                for _, (checkout, kept) in product(range(given.rounds), best.items()):
+                    for name, found in best_seconds_of(checkout, size).items():
+                        kept[name] = list(map(min, found, kept.get(name, found)))
                 print(f"H = {size}")
                 for name, (seconds, outside) in best[ROOT].items():
                     sorts = f"  {seconds / best[ROOT]['argsort'][0]:6.2f} sorts" if size > 10_000 else ""

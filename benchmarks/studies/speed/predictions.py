@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..options import options
+from ..kept_rows import options
 
 ROWS_PER_FILE = 2_000_000
 TARGET = "label"

@@ -25,7 +25,7 @@ from sklearn.svm import SVC
 import pacb_models as pm
 from pacb_models.estimators.kernel_family import gaussian_kernel
 
-from ..options import options
+from ..kept_rows import options
 from .timing import best_seconds
 
 Action = Callable[[], object]

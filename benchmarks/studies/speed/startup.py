@@ -14,7 +14,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from ..options import options
+from ..kept_rows import options
 from .timing import best_seconds, show
 
 IMPORTS = ("import numpy", "pass", "import pacb_models", "from pacb_models import BoundProblem, solve")

@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from pacb_models import StochasticClassifier, StochasticSVC
 
 from ...experiments.datasets import load_dataset
-from ..options import options
+from ..kept_rows import options
 from .timing import best_seconds, show
 
 
