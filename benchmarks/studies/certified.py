@@ -95,9 +95,9 @@ def scaled_svms(X: np.ndarray) -> Members:
     return [(name, make_pipeline(StandardScaler(), member)) for name, member in svms(StandardScaler().fit_transform(X))]
 
 
-def trees(X: np.ndarray) -> Members:
-    """A hundred random trees, as in a forest that does not resample."""
-    return [(f"tree {index}", DecisionTreeClassifier(max_features="sqrt")) for index in range(100)]
+def trees(X: np.ndarray, count: int = 100) -> Members:
+    """Random trees, as in a forest that does not resample."""
+    return [(f"tree {index}", DecisionTreeClassifier(max_features="sqrt")) for index in range(count)]
 
 
 def mixed(X: np.ndarray) -> Members:

@@ -47,18 +47,16 @@ def measure(data: str, split: int, sizes: Sequence[int] = SIZES, data_dir: str |
     names, members = StochasticSVC(n_lambdas=max(sizes))._candidates(dataset.X[training], random)
     fitted = train(members, dataset.X, dataset.y, training, [{} for _ in names])
     predictions = np.array(predict_members(fitted, dataset.X[held_out], None)).T
-    found = {size: bounds(dataset.y[held_out], predictions[:, :size], split) for size in sizes}
-    return [{"data": data, "split": split, "size": size, **dict(zip(WAYS, found[size]))} for size in sizes]
-
-
-def bounds(y: np.ndarray, predictions: np.ndarray, seed: int) -> tuple[float, ...]:
-    """In the order of :data:`WAYS`."""
-    plain, with_vote = (certify_predictions(y, predictions, DELTA, vote=vote) for vote in (False, True))
-    chosen = [
-        certify_predictions(y, predictions, DELTA, choose=SHARE, random_state=seed, vote=vote).bound
-        for vote in (False, True)
-    ]
-    return plain.bound, plain.single_bound, with_vote.single_bound, *chosen
+    rows = []
+    for size in sizes:
+        given = (dataset.y[held_out], predictions[:, :size], DELTA)
+        plain, with_vote = (certify_predictions(*given, vote=vote) for vote in (False, True))
+        chosen = [
+            certify_predictions(*given, choose=SHARE, random_state=split, vote=vote).bound for vote in (False, True)
+        ]
+        found = (plain.bound, plain.single_bound, with_vote.single_bound, *chosen)
+        rows.append({"data": data, "split": split, "size": size, **dict(zip(WAYS, found))})
+    return rows
 
 
 def means(rows: pd.DataFrame) -> str:

@@ -34,12 +34,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import product
 
 import numpy as np
 import pandas as pd
-from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pacb_models import InputError, certify_predictions, clopper_pearson
@@ -73,16 +73,11 @@ TABLES: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
 }
 
 
-def many_trees(X: np.ndarray) -> Members:
-    """Three hundred random trees."""
-    return [(f"tree {index}", DecisionTreeClassifier(max_features="sqrt")) for index in range(300)]
-
-
 POOLS: dict[str, Callable[[np.ndarray], Members]] = {
     "mixed 20": mixed,
     "SVMs 200": scaled_svms,
     "trees 100": trees,
-    "trees 300": many_trees,
+    "trees 300": partial(trees, count=300),
 }
 
 
@@ -172,8 +167,8 @@ def decision(rows: pd.DataFrame) -> str:
     mean, error = geometric_mean(np.exp(np.log(ratios[list(POOLS)]).mean(axis=1)).to_numpy())
     lines.append(f"{'together':<12}{'':>16}{mean:>11.3f} ±{error:.3f}{'':>10}{float(ratios.max().max()):>10.3f}")
     lines.append(f"standard deviation of choose over the seeds of the division: {100.0 * spread:.0f} % of its mean")
-    kinds = [geometric_mean(ratios[pool].to_numpy())[0] <= 1.0 for pool in POOLS]
-    held = mean + 2.0 * error < 1.0 and all(kinds) and float(ratios.max().max()) <= 1.1
+    kinds = all(geometric_mean(ratios[pool].to_numpy())[0] <= 1.0 for pool in POOLS)
+    held = mean + 2.0 * error < 1.0 and kinds and float(ratios.max().max()) <= 1.1
     lines.append("confirmed: the weighted vote becomes the default" if held else "not confirmed: choose stays as it is")
     return "\n".join(lines)
 

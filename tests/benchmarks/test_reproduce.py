@@ -19,35 +19,17 @@ from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
+from pacb_models.benchmarks.paper import cells as paper_cells
+from pacb_models.benchmarks.paper import study as paper_study
 from pacb_models.benchmarks.paper.catalogue import ITEMS
-from pacb_models.benchmarks.paper.cells import (
-    BOTH_HALVES,
-    CORRECTED,
-    PRINTED,
-    PRINTED_TABLES,
-    REPRODUCED,
-    Cells,
-    Place,
-    difference,
-    number,
-    printed,
-)
+from pacb_models.benchmarks.paper.cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Cells, printed
 from pacb_models.benchmarks.paper.document import as_html, compose, same_order
 from pacb_models.benchmarks.paper.item import RESULTS_VERSION
 from pacb_models.benchmarks.paper.items import bounds as bound_items
 from pacb_models.benchmarks.paper.items import constants, guarantees, posteriors, solvers
 from pacb_models.benchmarks.paper.items.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.items.posteriors import classifiers_for, concentration
-from pacb_models.benchmarks.paper.study import (
-    DISTANCES,
-    EXACT,
-    PAPER,
-    VERSIONS,
-    Study,
-    cross_validations,
-    embedded_tables,
-    train_tables,
-)
+from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS, PAPER_SIZES
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report.tables import latex_text
@@ -66,7 +48,7 @@ needs_ipopt = pytest.mark.skipif(not pm.available_solvers()["ipopt"].available, 
 
 @pytest.fixture(scope="module")
 def study():
-    return Study(embedded_tables(), starts=3)
+    return Study(paper_study.embedded_tables(), starts=3)
 
 
 @pytest.fixture(scope="module")
@@ -154,8 +136,8 @@ def test_optimal_bounds_are_close_to_print(computed):
         assert same_order(computed("bounds"), dataset)
         for distance in DISTANCES:
             values = computed("bounds")[dataset, 1990, distance, "bound"]
-            assert abs(difference(values, REPRODUCED)) <= 8.0
-            assert abs(difference(values, BOTH_HALVES)) <= 5.0
+            assert abs(paper_cells.difference(values, REPRODUCED)) <= 8.0
+            assert abs(paper_cells.difference(values, BOTH_HALVES)) <= 5.0
 
 
 def test_table_6_fits_risks_on_both_halves(study):
@@ -165,7 +147,9 @@ def test_table_6_fits_risks_on_both_halves(study):
         cells.add(version.name, dataset, size, "fixed-point", bound=bound)
     # Waveform's cells at H = 200 are in the other table.
     meant = [solvers.as_meant(cells, *place, "fixed-point", "bound") for place in solvers.PLACES]
-    ours, both = (np.array([difference(each, version) for each in meant]) for version in (REPRODUCED, BOTH_HALVES))
+    ours, both = (
+        np.array([paper_cells.difference(each, version) for each in meant]) for version in (REPRODUCED, BOTH_HALVES)
+    )
     assert abs(ours).max() < 16.0 and ours.mean() > 4.0
     assert abs(both).max() < 7.0 and abs(both.mean()) < 1.5
 
@@ -252,7 +236,7 @@ def test_what_the_paper_calls_significant():
         delta, relative, expected = (cells[dataset, 1990, "", name][PRINTED] for name in names)
         # Banknote and Mushroom have no relative difference, and carry no mark in print.
         without = cells[dataset, 1990, "cv", "test_error"][PRINTED] == "0.0"
-        assert significantly_lower(float(delta), number(relative)) == expected or without
+        assert significantly_lower(float(delta), paper_cells.number(relative)) == expected or without
 
 
 @pytest.mark.skipif(cyipopt_missing() is not None, reason="cyipopt or PyNumero's library is not installed")
@@ -359,7 +343,7 @@ def files_below(directory):
 
 def test_every_printed_table_is_reproduced():
     names = [item.name for item in ITEMS.values() if item.show and item.source != "not in the paper"]
-    assert names == [name for name in PRINTED_TABLES if name != "examples"]
+    assert names == [name for name in paper_cells.PRINTED_TABLES if name != "examples"]
 
 
 def test_same_seed_same_files(tmp_path, capsys):
@@ -475,18 +459,18 @@ def test_results_that_change_have_another_version(computed):
 
 
 def test_from_data_gives_the_embedded_tables(tmp_path):
-    tables = train_tables(tmp_path, None, names=["wdbc"])
+    tables = paper_study.train_tables(tmp_path, None, names=["wdbc"])
     assert tables["wdbc"].cpu_seconds > 0.0
     embedded = load_risk_table("wdbc")
     for column in ("validation_errors", "test_errors", "training_errors"):
         # Counts that changed are of another version, and so are the tables.
         assert COUNTS_VERSION == 1 and getattr(tables["wdbc"], column).tolist() == getattr(embedded, column).tolist()
-    again = train_tables(tmp_path, None, names=["wdbc"], resume=True)
+    again = paper_study.train_tables(tmp_path, None, names=["wdbc"], resume=True)
     assert again["wdbc"].to_csv() == tables["wdbc"].to_csv()
     # Nothing was trained again: the seconds are those that were kept.
     assert again["wdbc"].cpu_seconds == tables["wdbc"].cpu_seconds
     with pytest.raises(pm.InputError, match="holds results already; resume"):
-        train_tables(tmp_path, None, names=["wdbc"])
+        paper_study.train_tables(tmp_path, None, names=["wdbc"])
 
 
 def test_cross_validation_anew(tmp_path, monkeypatch):
@@ -496,7 +480,9 @@ def test_cross_validation_anew(tmp_path, monkeypatch):
     reports, expected = [], few(load_dataset("wdbc"), seed=1)
     for resume in (False, True):
         report = lambda *words: reports.append(words)  # noqa: E731
-        found = cross_validations(tmp_path, None, seed=1, report=report, resume=resume, names=["wdbc"])["wdbc"]
+        found = paper_study.cross_validations(tmp_path, None, seed=1, report=report, resume=resume, names=["wdbc"])[
+            "wdbc"
+        ]
         assert found._replace(cpu_seconds=0.0) == expected._replace(cpu_seconds=0.0)
         assert reports[-1] == ("cross-validation of wdbc", 100, 100)
     line = (tmp_path / "cross_validation.csv").read_text().splitlines()[1]
@@ -530,7 +516,7 @@ def test_csv_is_tidy_and_has_every_value_in_full(document, computed):
     cells, rows = computed("bounds"), list(csv.DictReader(document.sections[0].csv.splitlines()))
     assert len(rows) == sum(map(len, cells.values()))
     for row in rows:
-        value = cells[*(row[key] for key in Place._fields)][row["version"]]
+        value = cells[*(row[key] for key in paper_cells.Place._fields)][row["version"]]
         assert row["value"] == value if row["version"] == PRINTED else float(row["value"]) == value
     noted = [row for row in rows if row["note"]]
     assert len(noted) == (printed("bounds").note != "").sum() and {row["version"] for row in noted} == {PRINTED}

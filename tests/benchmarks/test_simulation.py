@@ -14,25 +14,17 @@ from pacb_models.benchmarks.studies import simulation
 from pacb_models.benchmarks.studies.simulation import (
     NAMED_BOUNDS,
     Tally,
-    blocks,
     breaking_factor,
-    critical_scenarios,
-    disjoint,
-    independent,
-    nested,
-    scenarios,
-    smallest_factor,
     table,
     tally,
     tally_certificates,
-    violation_probability,
 )
 from pacb_models.errors import InputError
 
 pytestmark = pytest.mark.long
 
 IDS = [f"{distance}-{divergence}" for distance, divergence in NAMED_BOUNDS]
-SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
+SCENARIOS = {scenario.name: scenario for scenario in simulation.scenarios()}
 
 
 ONE = [SCENARIOS["one at the worst case of kl"], SCENARIOS["one at a half"]]
@@ -53,7 +45,7 @@ def test_every_bound_holds_in_every_scenario(distance, divergence, direct):
 def test_a_constant_far_too_small_is_noticed(distance, divergence):
     factor = breaking_factor(distance, divergence)
     assert factor < 1.0
-    small = max(0.5 * factor, smallest_factor(distance, divergence, 100, 0.05))
+    small = max(0.5 * factor, simulation.smallest_factor(distance, divergence, 100, 0.05))
     results = [tally(each, distance, divergence, delta=0.05, draws=4000, seed=2, factor=small) for each in ONE]
     assert not all(result.valid for result in results), results
 
@@ -69,21 +61,21 @@ def test_direct_bounds_with_a_constant_too_small_are_noticed(distance):
 def test_simulated_rate_is_the_exact_probability(risk):
     factor, draws = 0.05, 20_000
     simulated = tally(ONE[risk == 0.5], "kl", "chi2", delta=0.05, draws=draws, seed=3, factor=factor).rate
-    exact = violation_probability("kl", "chi2", 100, 0.05, factor, np.array([risk]))
+    exact = simulation.violation_probability("kl", "chi2", 100, 0.05, factor, np.array([risk]))
     assert abs(simulated - exact) <= 5 * math.sqrt(exact * (1 - exact) / draws)
     assert exact > 0.05
 
 
 def test_draws_have_the_right_margins():
     random = np.random.default_rng(0)
-    for draw in (independent, blocks, disjoint, nested):
-        risks = np.array([0.3, 0.1, 0.3, 0.2 if draw is disjoint else 0.6])
+    for draw in (simulation.independent, simulation.blocks, simulation.disjoint, simulation.nested):
+        risks = np.array([0.3, 0.1, 0.3, 0.2 if draw is simulation.disjoint else 0.6])
         counts = draw(random, risks, 50, 20_000)
         for column, risk in enumerate(risks):
             shares = np.cumsum(np.bincount(counts[:, column], minlength=51)) / 20_000
             # Dvoretzky–Kiefer–Wolfowitz: larger with probability under 1e-6.
             assert abs(shares - binom.cdf(range(51), 50, risk)).max() <= math.sqrt(math.log(2e6) / (2 * 20_000))
-        assert draw is not disjoint or counts.sum(axis=1).max() <= 50
+        assert draw is not simulation.disjoint or counts.sum(axis=1).max() <= 50
     assert (counts[:, 1] <= counts[:, 0]).all() and (counts[:, 0] == counts[:, 2]).all()
 
 
@@ -96,7 +88,7 @@ def test_validity_needs_more_than_bad_luck():
     assert binom.sf(89, 1000, make(90).lower_limit) == pytest.approx(0.001, rel=1e-6)
 
 
-@pytest.mark.parametrize("scenario", critical_scenarios(), ids=lambda scenario: scenario.name)
+@pytest.mark.parametrize("scenario", simulation.critical_scenarios(), ids=lambda scenario: scenario.name)
 def test_certificates_from_counts_hold_in_their_worst_case_and_no_smaller_ones_do(scenario):
     result = tally_certificates(scenario, delta=0.05, draws=5000, seed=4)
     assert result.valid, result
