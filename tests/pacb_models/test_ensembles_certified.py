@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict, train_test_split
+from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -138,16 +138,18 @@ class Label(str):
     reads: list[str] = []
     held_out = False
 
-    def _noted(name):
-        def method(self, *others):
-            if self.held_out or any(getattr(other, "held_out", False) for other in others):
-                Label.reads.append(name)
-            return getattr(str, name)(self, *others)
 
-        return method
+def noted(name):
+    def method(self, *others):
+        if self.held_out or any(getattr(other, "held_out", False) for other in others):
+            Label.reads.append(name)
+        return getattr(str, name)(self, *others)
 
-    for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__str__", "__repr__"):
-        locals()[_name] = _noted(_name)
+    return method
+
+
+for name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__str__", "__repr__"):
+    setattr(Label, name, noted(name))
 
 
 class Watched(CertifiedClassifier):
@@ -275,8 +277,7 @@ def test_random_deployment():
     for label, statement in zip((0, 1), model.guarantee_.statements):
         rows = X[y == label]
         errors = [(member.predict(rows) != label).sum() for member in tied]
-        again = pm.certify(errors, len(rows), delta=0.05 / 4, prior=prior)
-        assert statement.bound == again.bound_of(posterior)
+        assert statement.bound == pm.certify(errors, len(rows), 0.05 / 4, prior=prior).bound_of(posterior)
         assert statement.errors == pytest.approx(posterior @ errors)
     with pytest.raises(InputError, match="vote shares are those of one predictor"):
         model._shares(X)
@@ -307,22 +308,6 @@ def test_few_examples_give_a_valid_vacuous_certificate(examples):
     assert 0.6 < model.bound_ <= 1.0
     if model.bound_ == 1.0:
         assert "vacuous" in str(model.guarantee_)
-
-
-def test_calibrate_refit_and_prefit(cancer):
-    X, y = cancer
-    X_old, X_new, y_old, y_new = train_test_split(X, y, random_state=0)
-    model = CertifiedClassifier(members(), refit=True, random_state=0).fit(X_old, y_old)
-    assert model.estimators_[0].tree_.n_node_samples[0] == len(y_old)
-    assert model.guarantee_.refitted and "does not cover the refitted" in " ".join(str(model.guarantee_).split())
-    plain = CertifiedClassifier(members(), random_state=0).fit(X_old, y_old)
-    assert model.bound_ == plain.bound_
-    model.calibrate(X_new, y_new)
-    assert not model.guarantee_.refitted and model.n_validation_ == len(y_new)
-    ready = [member.fit(X_old, y_old) for _, member in members()]
-    given = CertifiedClassifier(ready, prefit=True).fit(X_new, y_new)
-    assert given.estimators_[0] is ready[0] and len(given.candidates_) == 6
-    assert given.deployed_ is given.candidates_[given.certificate_.single]
 
 
 def test_a_failure_leaves_no_older_certificate(cancer):
@@ -412,33 +397,6 @@ def test_fits_move_to_a_dask_cluster(cancer, start_cluster, tmp_path, monkeypatc
     np.testing.assert_array_equal(here.cv_errors_, there.cv_errors_)
     np.testing.assert_array_equal(here.errors_, there.errors_)
     assert here.bound_ == there.bound_
-
-
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
-        ({"delta": 1.0}, "delta is 1.0"),
-        ({"votes": "all"}, "votes is 'all'"),
-        ({"voting": "loud"}, "voting is 'loud'"),
-        ({"deploy": "both"}, "deploy is 'both'"),
-        ({"prior": "flat"}, "prior is 'flat'"),
-        ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
-        ({"prior": lambda errors: np.ones(len(errors))}, "prior sums to"),
-        ({"cv": 1}, "cv is 1"),
-        ({"cv": ShuffleSplit(3, random_state=0)}, "each in exactly one test fold"),
-        ({"abstain": (0.5, 1.5)}, "abstain holds 1.5"),
-        ({"abstain": 0.9, "deploy": "stochastic"}, "deploy='deterministic'"),
-        ({"risk": "cost"}, "it must be a function"),
-        ({"risk": lambda y, prediction: 0.5 * (y != prediction)}, "must return 0 or 1"),
-        ({"voting": "soft", "estimators": [SVC()]}, "has no predict_proba"),
-        ({"validation_size": 0}, "validation_size is 0"),
-        ({"prefit": True, "estimators": [GaussianNB()]}, "not fitted"),
-    ],
-)
-def test_bad_parameters_are_one_sentence(cancer, parameters, named):
-    with pytest.raises(InputError) as caught:
-        CertifiedClassifier(**{"estimators": [GaussianNB(), DecisionTreeClassifier()], **parameters}).fit(*cancer)
-    assert named in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_bad_data_is_one_sentence(cancer):

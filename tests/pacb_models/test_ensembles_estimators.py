@@ -11,11 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -56,18 +57,16 @@ def test_risks_are_the_errors_on_the_examples_kept_back(cancer):
     tree = DecisionTreeClassifier(max_depth=2, random_state=3)
     model = StochasticClassifier([tree], validation_size=0.3, random_state=7).fit(X, y)
     training, kept = halves(len(y), 7, 0.3)
-    expected = np.mean(clone(tree).fit(X[training], y[training]).predict(X[kept]) != y[kept])
-    assert model.risks_[0] == expected
+    assert model.risks_[0] == np.mean(clone(tree).fit(X[training], y[training]).predict(X[kept]) != y[kept])
     assert model.n_validation_ == len(kept) == model.problem_.m
 
 
 def test_attributes_belong_together(fitted):
     model = fitted
-    assert model.bound_ == model.solution_.bound
+    assert model.bound_ == model.solution_.bound and model.solution_.is_global
     assert model.bound_ == pytest.approx(model.problem_.bound(model.posterior_), rel=1e-14)
     assert model.empirical_risk_ == pytest.approx(model.posterior_ @ model.risks_, abs=1e-15)
     np.testing.assert_array_equal(model.support_, np.flatnonzero(model.posterior_ > 0))
-    assert model.solution_.is_global
     certificate = model.certificate_
     assert certificate.bound == model.bound_ and certificate.vote_bound == min(1, 2 * model.bound_)
     assert certificate.delta == 0.05 and certificate.m == model.n_validation_
@@ -139,24 +138,22 @@ def test_prior_is_used(cancer):
     np.testing.assert_allclose(model.posterior_, prior, atol=1e-12)
 
 
-def test_prefit_certifies_on_new_examples_only(cancer):
-    X, y = cancer
-    X_train, X_new, y_train, y_new = train_test_split(X, y, random_state=0)
-    members = [DecisionTreeClassifier(max_depth=k, random_state=0).fit(X_train, y_train) for k in (1, 2, 3)]
-    model = StochasticClassifier(members, prefit=True).calibrate(X_new, y_new)
-    np.testing.assert_array_equal(model.risks_, [np.mean(e.predict(X_new) != y_new) for e in members])
-    assert model.estimators_[0] is members[0]
-    assert model.certificate_.m == len(y_new)
-    same = StochasticClassifier(members, prefit=True).fit(X_new, y_new)
-    np.testing.assert_array_equal(same.posterior_, model.posterior_)
-
-
-def test_refit_trains_on_everything_and_the_certificate_says_what_it_covers(cancer):
-    X, y = cancer
-    model = StochasticClassifier(refit=True, random_state=0).fit(X, y)
-    assert model.estimators_[0].tree_.n_node_samples[0] == len(y)
-    assert "does not cover the refitted" in " ".join(str(model.certificate_).split())
-    assert model.bound_ == StochasticClassifier(random_state=0).fit(X, y).bound_
+@pytest.mark.parametrize("kind", [StochasticClassifier, CertifiedClassifier])
+def test_refit_calibrate_and_prefit(kind, cancer):
+    X, X_new, y, y_new = train_test_split(*cancer, random_state=0)
+    model, plain = (kind(refit=refit, random_state=0).fit(X, y) for refit in (True, False))
+    assert model.estimators_[0].tree_.n_node_samples[0] == len(y) and model.bound_ == plain.bound_
+    said = model.certificate_ if kind is StochasticClassifier else model.guarantee_
+    assert "does not cover the refitted" in " ".join(str(said).split())
+    model.calibrate(X_new, y_new)
+    assert "refitted" not in str(model.certificate_) and model.n_validation_ == len(y_new)
+    ready = [DecisionTreeClassifier(max_depth=k, random_state=0).fit(X, y) for k in (1, 2, 3)]
+    given, again = kind(ready, prefit=True).fit(X_new, y_new), kind(ready, prefit=True).calibrate(X_new, y_new)
+    assert given.estimators_[0] is ready[0] and given.certificate_.m == len(y_new) and given.bound_ == again.bound_
+    errors = [np.count_nonzero(member.predict(X_new) != y_new) for member in ready]
+    assert list(given.certificate_.errors)[-3:] == errors
+    if kind is CertifiedClassifier:
+        assert len(given.candidates_) == 4 and given.deployed_ is given.candidates_[given.certificate_.single]
 
 
 @pytest.mark.parametrize("kind", [StochasticClassifier, CertifiedClassifier])
@@ -184,32 +181,51 @@ def test_scaling_uses_the_training_part_only(cancer):
     np.testing.assert_allclose(model.estimators_[0][0].scale_, X[training].std(axis=0), rtol=1e-10)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "named"),
-    [
+TREE, BAYES = DecisionTreeClassifier(), GaussianNB()
+BAD = {
+    StochasticClassifier: [
         ({"validation_size": 0}, "validation_size is 0"),
         ({"validation_size": 1.5}, "validation_size is 1.5"),
         ({"validation_size": True}, "validation_size is True"),
+        ({"validation_size": None}, "validation_size is None"),
         ({"validation_size": 10_000}, "validation_size is 10000"),
         ({"estimators": []}, "estimators is empty"),
-        ({"estimators": [GaussianNB()], "estimator": GaussianNB()}, "both given"),
+        ({"estimators": [BAYES], "estimator": BAYES}, "both given"),
         ({"prefit": True}, "prefit is True"),
-        ({"estimators": [GaussianNB()], "prefit": True}, "not fitted"),
+        ({"estimators": [BAYES], "prefit": True}, "not fitted"),
         ({"delta": 2.0}, "delta is 2.0"),
         ({"distance": "cubic"}, "'cubic'"),
         ({"solver": "magic"}, "'magic'"),
         ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
         ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
-        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
-        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
-        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
+        ({"estimators": iter([TREE])}, "must be a list of classifiers"),
+        ({"estimators": {"tree": TREE}}, "must be a list of classifiers"),
+        ({"estimators": [("a", BAYES), ("a", TREE)]}, "two classifiers with the name 'a'"),
     ],
-)
-def test_bad_parameters_are_one_sentence(cancer, parameters, named):
+    CertifiedClassifier: [
+        ({"delta": 1.0}, "delta is 1.0"),
+        ({"votes": "all"}, "votes is 'all'"),
+        ({"voting": "loud"}, "voting is 'loud'"),
+        ({"deploy": "both"}, "deploy is 'both'"),
+        ({"prior": "flat"}, "prior is 'flat'"),
+        ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
+        ({"prior": lambda errors: np.ones(len(errors))}, "prior sums to"),
+        ({"cv": 1}, "cv is 1"),
+        ({"cv": ShuffleSplit(3, random_state=0)}, "each in exactly one test fold"),
+        ({"abstain": (0.5, 1.5)}, "abstain holds 1.5"),
+        ({"abstain": 0.9, "deploy": "stochastic"}, "deploy='deterministic'"),
+        ({"risk": "cost"}, "it must be a function"),
+        ({"risk": lambda y, prediction: 0.5 * (y != prediction)}, "must return 0 or 1"),
+        ({"voting": "soft", "estimators": [SVC()]}, "has no predict_proba"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "parameters", "named"), [(kind, *case) for kind in BAD for case in BAD[kind]])
+def test_bad_parameters_are_one_sentence(cancer, kind, parameters, named):
     with pytest.raises(InputError) as caught:
-        StochasticClassifier(**parameters).fit(*cancer)
-    assert named in str(caught.value)
-    assert "\n" not in str(caught.value)
+        kind(**parameters).fit(*cancer)
+    assert named in str(caught.value) and "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", [StochasticClassifier, CertifiedClassifier])
@@ -240,11 +256,9 @@ def test_sample_weight_is_for_training_and_errors_are_counted(kind, cancer):
         kind([("tree", tree)], prefit=True).fit(X, y, sample_weight=weights)
 
 
-def test_a_solver_of_choice(cancer):
+def test_a_solver_of_choice(cancer, fitted):
     model = StochasticClassifier(solver="fixed-point", random_state=0).fit(*cancer)
-    assert model.solution_.solver == "fixed-point"
-    exact = StochasticClassifier(random_state=0).fit(*cancer)
-    assert model.bound_ == pytest.approx(exact.bound_, abs=1e-9)
+    assert model.solution_.solver == "fixed-point" and model.bound_ == pytest.approx(fitted.bound_, abs=1e-9)
 
 
 def test_text_pipelines_pass_through():

@@ -22,6 +22,7 @@ from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_ri
 from pacb_models.benchmarks.experiments.shared_gram import SharedGram, Task
 from pacb_models.errors import InputError
 from pacb_models.estimators.grids import arithmetic_geometric_grid, lambda_grid, paper_grid, sigest
+from pacb_models.risk_file import read_risk_file
 
 from ..drawn import arrays
 from ..small_data import small_dataset
@@ -32,11 +33,9 @@ from ..small_data import small_dataset
 def test_paper_grid_is_the_double_nearest_each_decimal():
     exact = [Decimal("0.10") + i * Decimal("0.01") for i in range(1990)]
     assert paper_grid().tolist() == [float(value) for value in exact]
-
-
-@pytest.mark.parametrize("count", [1, 50, 200, 500, 1000])
-def test_smaller_paper_grids_are_prefixes(count):
-    assert lambda_grid("paper", count).tolist() == paper_grid()[:count].tolist()
+    for count in (1, 50, 200, 500, 1000):
+        assert lambda_grid("paper", count).tolist() == paper_grid()[:count].tolist()
+    assert lambda_grid([3.0, 0.5, 1.0]).tolist() == [3.0, 0.5, 1.0], "own values are kept in their order"
 
 
 def test_arithmetic_geometric_grid_is_the_union_of_its_four_series():
@@ -55,10 +54,6 @@ def test_arithmetic_geometric_grid_is_the_union_of_its_four_series():
     assert np.all(np.diff(grid) > 0) and len(grid) == 160
     np.testing.assert_allclose(grid, sorted(expected), rtol=1e-15)
     assert grid[-1] == 5.0 and 0.1 in grid and 0.25 in grid
-
-
-def test_own_values_are_kept_in_their_order():
-    assert lambda_grid([3.0, 0.5, 1.0]).tolist() == [3.0, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -389,12 +384,15 @@ def test_only_the_same_run_is_resumed(small, tmp_path):
 
 
 def test_tables_survive_writing_and_reading(small, tmp_path):
+    path, converged = tmp_path / "risks.csv", np.array([True, False, True])
     table = train_risks(small, [1e-10, 1e-9, 0.5], seed=3, command="by hand")
-    for risk_column in (True, False):
-        table.write(tmp_path / "risks.csv", risk_column=risk_column)
-        again = RiskTable.read(tmp_path / "risks.csv")
-        assert again.to_csv() == table.to_csv()
-        assert again.grid == "own" and again.command == "by hand"
+    table = RiskTable(**{**vars(table), "converged": converged})
+    for risk_column in (False, True):
+        table.write(path, risk_column=risk_column)
+        again = RiskTable.read(path)
+        assert again.to_csv() == table.to_csv() and (again.grid, again.command) == ("own", "by hand")
+        assert "# unconverged: 1\n" in path.read_text() and again.converged.tolist() == converged.tolist()
+    assert read_risk_file(path).values == table.risks().tolist()
 
 
 def test_tables_without_training_errors_are_read(small):
@@ -408,22 +406,6 @@ def test_tables_without_training_errors_are_read(small):
         again.both_halves_risks()
     assert again.test_errors.tolist() == table.test_errors.tolist()
     assert again.to_csv(risk_column=False).splitlines() == short
-
-
-def test_written_risks_are_a_risk_file(small, tmp_path):
-    from pacb_models.risk_file import read_risk_file
-
-    table = train_risks(small, count=10)
-    table.write(tmp_path / "risks.csv")
-    assert read_risk_file(tmp_path / "risks.csv").values == table.risks().tolist()
-
-
-def test_unconverged_svms_are_listed_in_the_table(small, tmp_path):
-    table = train_risks(small, count=3)
-    marked = RiskTable(**{**vars(table), "converged": np.array([True, False, True])})
-    marked.write(tmp_path / "risks.csv")
-    assert "# unconverged: 1\n" in (tmp_path / "risks.csv").read_text()
-    assert RiskTable.read(tmp_path / "risks.csv").converged.tolist() == [True, False, True]
 
 
 def test_the_hardest_svms_end(small):
@@ -445,7 +427,9 @@ def test_files_that_are_no_tables(tmp_path):
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 SMALL = small_dataset()
-POINTS = np.random.RandomState(0).randn(40, 2)
+POINTS, ZEROS = np.random.RandomState(0).randn(40, 2), np.zeros((1000, 1))
+RARE = SharedGram(POINTS, np.repeat(["common", "rare"], [39, 1]), 1.0, 40)
+WITHOUT = Task(1.0, np.arange(40) < 39, (np.arange(40),))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -458,23 +442,12 @@ POINTS = np.random.RandomState(0).randn(40, 2)
         (lambda: sigest(np.zeros((1, 3))), "at least two rows"),
         (lambda: sigest(np.zeros(5)), "at least two rows"),
         (lambda: sigest(np.ones((4, 2))), "no two rows that differ"),
-        (
-            lambda: SharedGram(POINTS, np.repeat(["common", "rare"], [39, 1]), 1.0, 40).errors(
-                [Task(1.0, np.arange(40) < 39, (np.arange(40),))]
-            ),
-            "too few examples of the class 'rare': none of them is among the 39",
-        ),
-        (
-            lambda: SharedGram(np.zeros((1000, 1)), np.zeros(1000), 1.0, 800, memory_limit=1000),
-            "X has 1000 rows; their kernel matrix would take",
-        ),
+        (lambda: RARE.errors([WITHOUT]), "too few examples of the class 'rare': none of them is among the 39"),
+        (lambda: SharedGram(ZEROS, ZEROS[:, 0], 1.0, 800, 1000), "X has 1000 rows; their kernel matrix would take"),
         (lambda: SharedGram(POINTS + np.nan, np.arange(40) % 2, 1.0, 40), "their kernel is not a number"),
         (lambda: SharedGram(POINTS * 1e200, np.arange(40) % 2, 1.0, 40), "their kernel is not a number"),
         (lambda: train_risks(SMALL, count=3, seed=-1), "seed is -1"),
-        (
-            lambda: train_risks(SMALL, count=3, sizes=Sizes(100, 100, 100)),
-            "sizes sum to 300, but there are 306 examples",
-        ),
+        (lambda: train_risks(SMALL, sizes=Sizes(100, 100, 100)), "sizes sum to 300, but there are 306 examples"),
         (lambda: train_risks(SMALL, count=3, protocol="bootstrap"), "protocol is 'bootstrap'"),
         (lambda: train_risks(SMALL, count=10).risks(11), "count is 11; the table of 'small' has 10 classifiers"),
     ],
