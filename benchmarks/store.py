@@ -30,8 +30,7 @@ _BEGINNING = b'{"key": "'
 class Store:
     """The file, written by one process at a time, as a context manager; ``rows`` has the newest row of every key.
 
-    A row is on disk when :meth:`add` returns. What a killed process left of its last line is cut off, and kept aside in
-    ``NAME.cut``.
+    A row is on disk when :meth:`add` returns. A last line that a killed process left torn is moved to ``NAME.cut``.
     """
 
     def __init__(self, path: str | os.PathLike[str], resume: bool = False) -> None:
@@ -40,9 +39,8 @@ class Store:
         self._file: FileIO | None = None
 
     def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            stack.enter_context(held(self.path))
-            stack.callback(self._close)
+        with ExitStack() as self._stack:
+            self._stack.enter_context(held(self.path))
             self.rows = rows_of(self.path)
             if self.rows and not self._resume:
                 raise InputError(f"{str(self.path)!r} holds results already; resume, or choose another place.")
@@ -51,15 +49,11 @@ class Store:
                     self._file = self._opened()
                 except PermissionError as reason:
                     raise InputError(f"cannot write {str(self.path)!r}: {reason.strerror}.") from None
-            self._stack = stack.pop_all()
+            self._stack = self._stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
 
     def add(self, key: str, row: Any) -> None:
         """Write one row and make sure that it is on disk; RunStopped when it cannot be."""
@@ -84,7 +78,7 @@ class Store:
 
     def _opened(self) -> FileIO:
         """The file at its end: what is left of a last line is cut off, and one without its line break gets it."""
-        file = open(self.path, "ab", buffering=0)
+        file = self._stack.enter_context(open(self.path, "ab", buffering=0))
         content = self.path.read_bytes()
         size = sum(len(line) + 1 for line in _lines(content))
         if size < len(content):
@@ -133,8 +127,7 @@ def kept(
 ) -> Iterator[tuple[str, Any]]:
     """The row of each task by its key: first those that the file holds, then the others as they are computed.
 
-    Each is in the file before it is handed over, so that work that is stopped can go on. Without a path, nothing is
-    kept.
+    Each is in the file before it is handed over: work that is stopped can go on. Without a path, nothing is kept.
     """
     if path is None:
         yield from compute(tasks)

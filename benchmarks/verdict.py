@@ -1,8 +1,4 @@
-"""What measurements are worth: the one place that says found, correct, contradicted, faster.
-
-The runner asks it about each run; the terminal, the exit code, ``--compare``, the report and the pages ask it about all
-of them. Thresholds are here and nowhere else.
-"""
+"""What measurements are worth: the one place that says found, correct, contradicted, faster, with all thresholds."""
 
 from __future__ import annotations
 
@@ -142,10 +138,7 @@ class Judged:
 
     @cached_property
     def condensed(self) -> pd.DataFrame:
-        """One row for all repetitions of a cell on a machine: the worst of them, with the median times.
-
-        A cell is found when every repetition finds it.
-        """
+        """One row for all repetitions of a cell on a machine: the worst, with median times. Found is what all found."""
         runs, cell = self.runs, ["machine", "key"]
         worst = runs.sort_values(["ending", "repetition"], kind="stable").drop_duplicates(cell).sort_index()
         groups = runs.groupby(cell, dropna=False)
@@ -208,10 +201,7 @@ def is_local(solver: str) -> bool:
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
-    """The :class:`Ending` of each method (columns) on each problem (rows); None where it was not given this one.
-
-    Over several starts: the worst, unless some of them found the optimum.
-    """
+    """The :class:`Ending` of each method (columns) on each problem (rows), of several starts the worst, or None."""
     cells = each.groupby(["problem", "method"], sort=False)
     some = cells["found"].any() & ~cells["found"].all()
     endings = cells["ending"].min().mask(some, int(Ending.SOME))

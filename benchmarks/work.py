@@ -31,14 +31,11 @@ def run(
         One that processes and workers can import.
     tasks : mapping
         The arguments of each call, by a key.
-    n_jobs : int
-        Calls at once: 1 in this process, -1 for one per core.
-    cluster : str, optional
-        The address of a Dask scheduler, whose workers are used instead.
-    threads : bool
-        Threads instead of processes: for what waits, or works outside of Python's lock.
-    blas : bool
-        Let BLAS have its threads. Results depend on their number, in the last digits.
+    n_jobs, cluster : int, str, optional
+        Calls at once (1 in this process, -1 one per core), or the address of a Dask scheduler, whose workers are used.
+    threads, blas : bool
+        Threads instead of processes, for what waits, or works outside of Python's lock; and whether BLAS may have its
+        own. Results depend on their number, in the last digits.
     failed : function, optional
         On a cluster: makes a result of a task and its exception, ``failed(*task, exception)``, which else is raised.
     how

@@ -98,7 +98,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 #: What describes a user's risk files.
 _BOUND = ("delta", "divergence", "order", "constant")
 _OF_RISKS = ("m", "distance", *_BOUND, *CONSTRAINTS)
-
 #: What shows results without measuring any, and the options that each of them takes.
 _MODES = {"compare": (), "merge": ("out", "page", "files", "no_report"), "report": ("page", "files")}
 

@@ -1,8 +1,7 @@
 """What works on this machine: solvers, package versions, Ipopt, data sets, and how to get what is missing.
 
-The list of packages is read from the installed metadata of setup.cfg, versions are read without importing the packages,
-and what can only be known by running native code is run in a process of its own, so that a broken library is a finding
-and not the end of the examination.
+Versions are read without importing packages, and native code is run in a process of its own: a broken library is a
+finding, and not the end of the examination.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -31,19 +30,14 @@ if TYPE_CHECKING:
 EXTRAS = ("ipopt", "solvers", "bench", "dask")
 #: Worth knowing though not ours to require: CVXPY brings SCS, and joblib's Dask backend lives in distributed.
 INDIRECT = ("scs", "distributed")
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Ipopt takes milliseconds; the rest is for imports on a slow disk.
 PROBE_SECONDS = 120
-
 SETUP_COMMAND = "make setup (in a checkout), or: conda install -c conda-forge cyipopt pynumero_libraries"
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One line of the report.
-
-    ``found`` is a version, a path or "yes"; None means that it is missing, and then ``remedy`` tells how to get it.
-    """
+    """One line of the report: a version, a path or "yes", or None for what is missing, with the ``remedy``."""
 
     name: str
     found: str | None
@@ -110,22 +104,20 @@ def _system() -> Iterator[Checked]:
     yield Checked("python", platform.python_version(), note=sys.prefix)
     yield Checked("platform", platform.platform())
     yield Checked("cores", str(os.cpu_count()))
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     yield Checked("browser", browser, "" if browser else "apt-get install chromium", "only to test the report")
 
 
 def _solvers() -> Iterator[Checked]:
     from pacb_models.solving.registry import get_solver, solver_names
 
-    names = solver_names()
-    if not names:
+    if not solver_names():
         yield Checked("any", None, "pip install -e . (solvers are found through the installed package's entry points)")
-    for name in names:
+    for name in solver_names():
         try:
             reason = get_solver(name).missing()
         except Exception as error:  # a third party's solver may fail in any way; the others are still reported
-            yield Checked(name, None, note=f"cannot be loaded, {type(error).__name__}: {error}")
-            continue
+            reason = f"cannot be loaded, {type(error).__name__}: {error}"
         yield Checked(name, None, note=reason) if reason else Checked(name, "available")
 
 
@@ -172,24 +164,15 @@ def _ipopt() -> Iterator[Checked]:
 
 def _probe(function: str) -> tuple[str | None, str]:
     """What a function of this module returns in a fresh interpreter, or None and what went wrong in one line."""
-    code = f"from pacb_models.benchmarks.commands import doctor; doctor.answer_probe(doctor.{function})"
+    code = f"from pacb_models.benchmarks.commands import doctor; print(doctor.{function}())"
     try:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired:
         return None, f"no answer within {PROBE_SECONDS} s"
     if done.returncode < 0:
         return None, f"the process was ended by signal {-done.returncode}"
-    answer = done.stdout.strip().rpartition("\n")[2]
-    return (answer, "") if done.returncode == 0 else (None, answer)
-
-
-def answer_probe(function: Callable[[], str]) -> None:
-    """Print what the function returns, or its exception in one line and exit with 1."""
-    try:
-        print(function())
-    except Exception as error:
-        print(f"{type(error).__name__}: {' '.join(str(error).split())}")
-        sys.exit(1)
+    answer, complaint = (text.strip().rpartition("\n")[2] for text in (done.stdout, done.stderr))
+    return (answer, "") if done.returncode == 0 else (None, complaint)
 
 
 def ipopt_text() -> str:

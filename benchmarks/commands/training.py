@@ -111,10 +111,7 @@ def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partia
 
 
 def _is_complete(path: Path, dataset: Dataset, options: argparse.Namespace, command: str) -> bool:
-    """Whether --resume keeps the file, which is the finished table of this command, data and settings.
-
-    A file that this command did not make is not ours to overwrite.
-    """
+    """Whether --resume keeps the file, the finished table of this command and data; no other is ours to overwrite."""
     if not path.exists() or path.stat().st_size == 0:
         return False
     there = f"--out is {str(path)!r}, which"

@@ -24,8 +24,7 @@ Settings = dict[str, Any]
 class Measurement:
     """One row of the results. Numbers that are none (infinite, NaN) are None; texts of others are safe to show.
 
-    Whatever is not of its field's type is refused with a ValueError: nothing that a solver returns is trusted to be
-    what it should.
+    Whatever is not of its field's type is refused with a ValueError: what a solver returns is not trusted.
     """
 
     schema: int = SCHEMA

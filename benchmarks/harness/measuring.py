@@ -210,10 +210,7 @@ _KILLED, _REFEREE = f"signal {int(signal.SIGKILL)}", ""
 
 
 class Pool:
-    """The processes of one run. Each measures one solver only, or judges, where no measured solver runs.
-
-    Several threads may use it.
-    """
+    """The processes of one run, for several threads. Each measures one solver only, or judges, apart from solvers."""
 
     def __init__(self, conditions: Conditions) -> None:
         if not sys.platform.startswith("linux"):

@@ -15,8 +15,7 @@ from .results import ResultLog, read_rows, write_exports
 def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
     """Write the rows of all directories into a new one, with their environments numbered anew.
 
-    A cell that was measured in several of them stays several measurements: on one machine they count as repetitions,
-    and times of different machines are reported apart.
+    The same cell of several of them counts as repetitions on one machine, and is reported apart on different ones.
     """
     paths = list(dict.fromkeys(Path(os.path.realpath(directory)) for directory in directories))
     if len(paths) < 2:

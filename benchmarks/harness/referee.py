@@ -70,9 +70,7 @@ def by_weights(problem: BoundProblem, solver: str, found: Returned) -> Facts:
 
 
 def certified_optimum(problem: BoundProblem) -> tuple[float, int | None, bool]:
-    """The smallest possible bound and the number of local minima, NaN and None where no exact solver applies; and
-    whether only our own solvers were loaded.
-    """
+    """The smallest bound and the number of minima, NaN and None without an exact solver; and if none but ours ran."""
     clean = True
     for name in solver_names():
         method = get_solver(name)

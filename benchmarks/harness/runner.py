@@ -133,10 +133,7 @@ def run_suite(
 def _measured(
     suite: Suite, tasks: list[Turn], pool: Pool, jobs: int, dask: str | None, known: list[Measurement]
 ) -> Generator[Measured | None, None, None]:
-    """Rows of the tasks as they finish, None for one that is not repeated.
-
-    Where asked for, a solver that ran out of time is spared larger problems.
-    """
+    """Rows of the tasks as they finish, None for one not repeated; slow solvers may be spared larger problems."""
     cells = {cell.key: cell for cell in suite.cells}
     out_of_time = {row.key for row in known if row.status == "time_limit" and row.key in cells}
     exhausted = {_group(cells[key]) for key in out_of_time}

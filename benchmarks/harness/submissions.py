@@ -28,9 +28,8 @@ from .results import ResultLog, write_exports
 from .suites import Cell
 from .worker import Facts
 
-#: What a solution can come to beside the endings of :class:`..verdict.Ending`.
+#: What a solution can come to beside the endings of :class:`..verdict.Ending`; the last two contradict a claim.
 NO_POINT, UNKNOWN = "no point", "no optimum is proven"
-#: What does not hold of a solution that its solver calls one.
 BELOW, INFEASIBLE = "claims a value below the proven one", "infeasible"
 
 
@@ -107,18 +106,16 @@ class Judge:
             off = f"{numbers.violated} is violated by {numbers.violation:.1e}"
             return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
         if not numbers.violation <= OPTIMAL_RESIDUAL:
-            admitted = "" if found.claims else f"; the solver says {found.status}"
-            what = f"{INFEASIBLE} by {numbers.violation:.1e} ({numbers.violated})"
-            return INFEASIBLE, f"{what}; bound {bound:.10g}{admitted}"
+            what = f"{INFEASIBLE} by {numbers.violation:.1e} ({numbers.violated}); bound {bound:.10g}"
+            return INFEASIBLE, what + ("" if found.claims else f"; the solver says {found.status}")
         residual = numbers.kkt_residual
         near = f"KKT residual {residual:.1e}"
         if gap is None:
             return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
         end = verdict.ending(True, residual <= OPTIMAL_RESIDUAL, gap, residual)
-        which = end.words
         number = next((n for n, low in enumerate(self.minima, 1) if abs(bound - low) <= verdict.CORRECT_GAP), 0)
-        if end is verdict.Ending.LOCAL and number:
-            which = f"local minimum {number} of {len(self.minima)}"
+        local = end is verdict.Ending.LOCAL and number
+        which = f"local minimum {number} of {len(self.minima)}" if local else end.words
         return end.words, f"{which}: bound {bound:.10g}, {gap:.1e} above the proven optimum; {near}"
 
 

@@ -344,10 +344,7 @@ def from_files(
     limits: Callable[[RiskFile], list[Constraint]] = lambda table: [],
     **bound: Any,
 ) -> Suite:
-    """A user's own risk files and problems as JSON, every solver; the name of a problem tells what is not as usual.
-
-    ``limits`` are the constraints that go with a risk file.
-    """
+    """A user's own risk files, constrained by ``limits``, and problems as JSON; names tell what is not as usual."""
     usual = {"divergence": "chi2", "order": 2.0, "constant": "exact"}
     marks = "".join(f"-{bound[name]}" for name, value in usual.items() if bound.get(name, value) != value)
     cells: list[Cell] = []

@@ -1,8 +1,7 @@
 """What a measuring process runs under: a program that ends everything with it.
 
 Orphans of the measuring process become children of this one (Linux calls it a child subreaper), also those that forked
-twice and began a session of their own. So nothing that a solver starts outlives its process. A solver that ends this
-program itself, by its number, gets away; no user's process can prevent that.
+twice and began a session of their own. A solver that ends this program itself, by its number, gets away.
 
 It is run as a script, and forks before anything else is imported: it stays small and never runs another package's code.
 """
@@ -42,8 +41,7 @@ def descendants(process: int) -> list[int]:
 def main(arguments: list[str]) -> None:
     """Fork the measuring process, wait for its end or the runner's, end what is left, and end as it did.
 
-    The arguments: the runner's search path and process, then those of :func:`.worker.main`, of which the first is
-    the end of the pipe.
+    The arguments: the runner's search path and process, then those of :func:`.worker.main`, the end of the pipe first.
     """
     path, runner, *rest = arguments
     control = ctypes.CDLL(None).prctl

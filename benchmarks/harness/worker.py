@@ -95,7 +95,7 @@ def outcome(solution: Solution) -> Facts:
 def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
     """Every bound that was the smallest so far, with the share of the time after which it was reached.
 
-    Recording takes time, so the measured run does not; a second run does, of a solver that has an option ``trace``.
+    Recording takes time: it is done in a second run, of a solver that has an option ``trace``.
     """
     if "trace" not in (get_solver(cell.solver).option_names() or ()):
         return []
@@ -224,10 +224,7 @@ def unpacked(content: bytes) -> tuple[str, str, Facts]:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve on the end of a pipe; solvers' chatter goes nowhere.
-
-    The arguments: the end's number, a limit to memory in bytes and one to idleness in seconds, 0 for none.
-    """
+    """Serve silently on the end of a pipe, by its number, with limits to memory (bytes) and idleness (s), or 0."""
     end, memory_limit = map(int, arguments[:2])
     # A program that a solver starts must not keep the runner waiting for the end of the file.
     os.set_inheritable(end, False)

@@ -20,14 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-#: Curves with a colour and a name in one picture; more than these nobody tells apart.
-NAMED = 7
-#: The colour of the others.
-PALE = "#c2c2c2"
-
+#: Curves with a colour and a name in one picture (more than these nobody tells apart), and the colour of the others.
+NAMED, PALE = 7, "#c2c2c2"
 #: Words of matplotlib's for a line or a mark.
 Look = Mapping[str, Any]
-
 #: Fonts of the reader's, so that text stays text: it can be searched, and the file is small.
 _FONTS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial"]}
 
@@ -92,13 +88,12 @@ def draw(name: str, description: str, figure: Figure, tips: Mapping[str, str] | 
 
 def saved(figure: Any, file_format: str) -> bytes:
     """The figure in a format, without a date: the same drawing gives the same file."""
+    from matplotlib import rc_context
+
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[file_format]
     buffer = io.BytesIO()
-    with styled():
-        from matplotlib import rc_context
-
-        with rc_context(_FONTS):
-            figure.savefig(buffer, format=file_format, metadata=metadata, dpi=110)
+    with styled(), rc_context(_FONTS):
+        figure.savefig(buffer, format=file_format, metadata=metadata, dpi=110)
     return buffer.getvalue()
 
 
@@ -117,9 +112,8 @@ def log_axis(axis: Axis, show: Callable[[float], str]) -> None:
     # Every axis has its letter; matplotlib does not declare it.
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})  # type: ignore[attr-defined]
     low, high = axis.get_view_interval()
-    labels = FuncFormatter(lambda value, _: show(value))
     axis.set_major_locator(LogLocator(base=10.0, subs=(1.0,) if high >= 10.0 * low else (1.0, 2.0, 5.0)))
-    axis.set_major_formatter(labels)
+    axis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
     axis.set_minor_formatter(NullFormatter())
     axis.set_minor_locator(NullLocator())
 
@@ -186,18 +180,13 @@ def _offsets(near: float) -> Iterable[tuple[float, float, str]]:
 
 def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:
     """Write the name of each curve beside its right end, in a column where none covers another."""
-    if not ends:
-        return
     figure: Any = axes.get_figure()
-    step = 1.3 * size * figure.dpi / 72.0
-    ordered = sorted(ends, key=lambda end: end.y)
+    ordered, box = sorted(ends, key=lambda end: end.y), axes.get_window_extent()
     wanted = np.array([axes.transData.transform((end.x, end.y))[1] for end in ordered])
-    places = wanted.copy()
-    for k in range(1, len(places)):
-        places[k] = max(places[k], places[k - 1] + step)
+    steps = 1.3 * size * figure.dpi / 72.0 * np.arange(len(ends))
+    places = np.maximum.accumulate(wanted - steps) + steps
     # As a block, about as far up as down from where they would be.
-    places += np.median(wanted - places)
-    box = axes.get_window_extent()
+    places += np.median(wanted - places) if ordered else 0.0
     for end, place in zip(ordered, places):
         axes.annotate(
             literal(end.name),

@@ -58,7 +58,7 @@ def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
     """The problem that a row is about, built again, with its certified optimum: a log holds names, not risks.
 
     None for a problem that does not come with this package, for one with constraints, since the path is that of all
-    posteriors, and where the optimum is not the one that the log has: then it is another problem of the same name.
+    posteriors, and for another problem of the same name, which has another optimum.
     """
     recipe = next((each for each in embedded() if each.name == row["problem"]), None)
     if recipe is None or (recipe.size or 0) > LARGEST or (problem := recipe.build()).constraints:

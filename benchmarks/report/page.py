@@ -1,8 +1,6 @@
-"""The report as a page of the documentation: Markdown, with pictures and the raw results beside it.
+"""The report as a page of the documentation: Markdown, with pictures and the raw results in a folder beside it.
 
-``docs/field.md`` is made this way: the page, and a folder of the same name with the pictures, ``results.parquet`` and
-``environment.json``. It has the six parts of the report and the section on the paper's methods; details are left to the
-report and to the raw results.
+``docs/field.md`` is made this way. Details are left to the report and to the raw results.
 """
 
 from __future__ import annotations

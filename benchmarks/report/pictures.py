@@ -25,18 +25,8 @@ if TYPE_CHECKING:
 #: Methods that are named in every picture that they are in: the exact one, and the paper's.
 FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
 
-#: Light to dark, so that they differ on grey paper too.
-FILLS = {
-    Ending.FOUND: "#a0c9df",
-    Ending.LESS_ACCURATE: "#d2e6d0",
-    Ending.SOME: "#d0a030",
-    Ending.LOCAL: "#d55e00",
-    Ending.NO_MINIMUM: "#8a2f00",
-    Ending.FAILED: "#222222",
-}
-
-#: More sizes than these are put together by half powers of ten.
-MOST_SIZES = 8
+#: The worst is darkest, so that they differ on grey paper too.
+FILLS = dict(zip(Ending, ("#222222", "#8a2f00", "#d55e00", "#d0a030", "#d2e6d0", "#a0c9df"), strict=True))
 
 
 def looks_for(table: pd.DataFrame) -> Looks:
@@ -112,8 +102,8 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
             tally = f"{line.found} of {line.runs} found ({percent(line.share)})"
             times = f"median {duration(line.median)}, 90 % within {duration(line.ninety)}"
             chart.plot(line.method, [line.median], [100 * line.share], f"{tally}, {times}", linestyle="", ms=8)
-        axis.set(xlim=limits, ylim=(bottom, 100 + 0.18 * (100 - bottom)))
-        axis.set(yticks=np.arange(bottom, 101, 10 if bottom >= 40 else 20))
+        ticks = np.arange(bottom, 101, 10 if bottom >= 40 else 20)
+        axis.set(xlim=limits, ylim=(bottom, 100 + 0.18 * (100 - bottom)), yticks=ticks)
         axis.set(xlabel="median time of the runs that found it, set-up included", ylabel="optima found [%]")
         problems = counted(parts[title]["problem"].nunique(), "problem")
         axis.set_title(f"{title}: {problems}", loc="left", fontweight="bold", fontsize=10.0)
@@ -181,8 +171,7 @@ def matrix(judged: Judged) -> Picture:
 def _matrix_words(ends: pd.Series, methods: Sequence[str], problem: Any, size: float) -> str:
     lines = [f"{problem} (H = {size:.0f})" if np.isfinite(size) else str(problem)]
     for ending in Ending:
-        names = [name for name in methods if ends.get(name) == ending]
-        if names:
+        if names := [name for name in methods if ends.get(name) == ending]:
             told = ", ".join(names) if ending != Ending.FOUND else counted(len(names), "solver")
             lines.append(f"{ending.words}: {told}")
     return "\n".join(lines)
@@ -208,9 +197,9 @@ def growth(
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
-        sizes = rows["size"]
-        if sizes.nunique() > MOST_SIZES:
-            sizes = 10 ** (np.round(2 * np.log10(sizes)) / 2)
+        # Many sizes are put together by half powers of ten.
+        few = rows["size"].nunique() <= 8
+        sizes = rows["size"] if few else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
         chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
@@ -263,8 +252,8 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
         words = f"the fastest on {percent(shares[0])}, solves {percent(shares[-1])}"
         look = {"marker": "", "drawstyle": "steps-post", "lw": 1.8 if method in looks.named else 0.9}
         chart.plot(method, steps, 100 * shares, words, **look)
-    chart.axis.set(xlim=(1.0, right), ylim=(0, 103), ylabel="problems solved [%]")
-    chart.axis.set_xlabel("time as a multiple of the fastest solver's")
+    labels = {"xlabel": "time as a multiple of the fastest solver's", "ylabel": "problems solved [%]"}
+    chart.axis.set(xlim=(1.0, right), ylim=(0, 103), **labels)
     log_axis(chart.axis.xaxis, "{:g}".format)
     chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
     return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.8)
@@ -280,17 +269,15 @@ def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> t
         axis.plot(best.empirical_risk, best.bound, "*", color=BLACK, ms=13)
         points = []
         for end in case.display.ends:
-            missed = end.bound > best.bound + verdict.CORRECT_GAP
-            if missed:
-                axis.plot(end.empirical_risk, end.bound, "o", mfc="none", mec=VERMILION, mew=1.8, ms=10)
-            names = _names(end.names, looks)
-            points.append(Named(end.empirical_risk, end.bound, names, VERMILION if missed else BLACK))
+            colour = VERMILION if end.bound > best.bound + verdict.CORRECT_GAP else BLACK
+            if colour == VERMILION:
+                axis.plot(end.empirical_risk, end.bound, "o", mfc="none", mec=colour, mew=1.8, ms=10)
+            points.append(Named(end.empirical_risk, end.bound, _names(end.names, looks), colour))
         axis.set_title(f"{literal(case.name)}\n{case.words()}", loc="left", fontsize=9.0)
         axis.set(xlabel="empirical risk of the posterior", ylabel="bound")
         settle(figure)
         name_points(axis, points, size=8.0, avoid=curve, clear=8.0)
-        description = f"{case.name}: {case.words()}: the bound along the path."
-        drawn.append(draw(f"{name}-{number + 1}", description, figure))
+        drawn.append(draw(f"{name}-{number + 1}", f"{case.name}: {case.words()}: the bound along the path.", figure))
     return tuple(drawn)
 
 
@@ -330,9 +317,8 @@ def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Loo
             found, count = int(of_method["found"].sum()), len(of_method)
             if not count:
                 continue
-            look = looks[method]
             low, high = verdict.interval(found, count)
-            axis.barh(place, 100 * found / count, height=0.62, color=look["color"], alpha=0.85)
+            axis.barh(place, 100 * found / count, height=0.62, color=looks[method]["color"], alpha=0.85)
             axis.hlines(place, 100 * low, 100 * high, color="#555555", lw=1.2)
             axis.text(102.0, place, f"{found} of {count}", va="center", fontsize=8.5)
             labels.append((place, method))

@@ -155,10 +155,7 @@ def markdown_text(text: str) -> str:
 
 
 def as_latex(table: Table, caption: str = "") -> str:
-    """A floating table in the style of booktabs, shrunk to the width of the page where it is wider.
-
-    ``caption`` is for one without a title.
-    """
+    """A floating table in the style of booktabs, no wider than the page; ``caption`` is for one without a title."""
     fonts = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
     texts = [[fonts.get(cell.kind, "%s") % latex_text(cell.text) for cell in row] for row in table.rows]
     headings = [(latex_text(group.title), latex_text(column)) for group in table.groups for column in group.columns]
@@ -184,8 +181,6 @@ def as_latex(table: Table, caption: str = "") -> str:
 
 #: What tables in LaTeX need.
 LATEX_NEEDS = "% needs \\usepackage{booktabs,adjustbox,float}\n"
-
-
 #: Single marks, and after them words that are made of several.
 _MARKS = {
     "\\": r"\textbackslash{}",
@@ -197,10 +192,8 @@ _MARKS = {
     **{mark: rf"$\{name}$" for mark, name in zip("×·√±≤≥→", "times cdot surd pm leq geq to".split())},
 }
 _WORDS = {
-    r"I\_kl": r"$I_{\mathrm{kl}}$",
-    r"I\_sq": r"$I_{\mathrm{sq}}$",
-    r"$\varphi$\_CH": r"$\varphi_{\mathrm{CH}}$",
-    "l\u0302": r"$\hat{l}$",
+    **{rf"I\_{name}": rf"$I_{{\mathrm{{{name}}}}}$" for name in ("kl", "sq")},
+    **{r"$\varphi$\_CH": r"$\varphi_{\mathrm{CH}}$", "l\u0302": r"$\hat{l}$"},
 }
 
 

@@ -12,18 +12,10 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-
 FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    "--remote-debugging-pipe",
+    *("--headless", "--no-sandbox", "--no-first-run", "--remote-debugging-pipe"),
+    *(f"--disable-{what}" for what in ("gpu", "quic", "dev-shm-usage", "sync")),
+    *(f"--disable-{what}" for what in ("background-networking", "component-update")),
 )
 
 

@@ -14,9 +14,7 @@ from pacb_models.commands.program import main
 from pacb_models.solving import registry
 
 MODULE = '''
-import os
-import subprocess
-import time
+import os, subprocess, time
 from pathlib import Path
 
 from pacb_models.benchmarks.problems.problem import Problem
@@ -65,18 +63,14 @@ class Hostile(Solver):
         fine = Outcome(problem.prior.copy(), "optimal")
         if problem.m == 100:
             return fine
-        if how == "text":
-            fine.iterations = "many"
+        raised = {"exit": SystemExit(3), "interrupt": KeyboardInterrupt(), "mute": Mute()}
+        if how in raised:
+            raise raised[how]
+        fine.iterations = "many" if how == "text" else 0
         if how == "none":
             return None
         if how == "scalar":
             fine.posterior = 0.5
-        if how == "exit":
-            raise SystemExit(3)
-        if how == "interrupt":
-            raise KeyboardInterrupt
-        if how == "mute":
-            raise Mute
         if how == "memory":
             bytearray(4 << 30)
         if how == "child":
@@ -103,31 +97,33 @@ def spread_risks(count):
     return BoundProblem([0.1 * k for k in range(count)], m=500, distance="linear")
 
 
+def equal(count):
+    return Problem(f"equal-H{count}", "made up", equal_risks, {"count": count}, count)
+
+
 def problems():
-    return [Problem("equal-H2", "made up", equal_risks, {"count": 2})]
+    return [equal(2)]
 
 
 def many():
-    recipes = [Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}) for k in range(10, 30)]
-    cells = [Cell(recipe, "sleeper", {"held_up": True}) for recipe in recipes]
+    cells = [Cell(equal(k), "sleeper", {"held_up": True}) for k in range(10, 30)]
     return Suite("many", "twenty that can be held up", tuple(cells), time_limit=60.0)
 
 
 def troubles():
-    recipes = [("equal", equal_risks, k) for k in (2, 3, 4)] + [("spread", spread_risks, 5)]
-    cells = [Cell(Problem(f"{name}-H{k}", "made up", make, {"count": k}), "sleeper") for name, make, k in recipes]
+    recipes = [*map(equal, (2, 3, 4)), Problem("spread-H5", "made up", spread_risks, {"count": 5})]
+    cells = [Cell(recipe, "sleeper") for recipe in recipes]
     return Suite("troubles", "fine, stuck, crash, wrong", tuple(cells), time_limit=3.0)
 
 
 def hostile():
     ways = ("text", "none", "scalar", "exit", "interrupt", "mute", "memory", "child", "fork", "")
-    problem = Problem("equal-H2", "made up", equal_risks, {"count": 2})
-    cells = [Cell(problem, "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
+    cells = [Cell(equal(2), "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
     return Suite("hostile", "everything", tuple(cells), time_limit=3.0)
 
 
 def growing():
-    cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}, k), "sleeper") for k in (2, 3, 50, 60)]
+    cells = [Cell(equal(k), "sleeper") for k in (2, 3, 50, 60)]
     return Suite("growing", "stuck at 3", tuple(cells), time_limit=3.0, measure_memory=True, stop_at_limit=True)
 '''
 

@@ -93,29 +93,11 @@ def test_a_cell_is_innocent_of_an_idle_process_s_death(pool, whose):
     assert process_of(pool, whose) is not first
 
 
-def test_the_certified_optimum_is_found_once(pool):
-    recipe = cell(6)
-    first, again = pool.measure(recipe), pool.measure(Cell(recipe.problem, "subset-search"))
-    assert first.reference_bound == again.reference_bound == pool._references[recipe.problem.identity][0]
-    assert first.reference_bound == pytest.approx(first.bound, abs=1e-9) and first.minima == again.minima == 1
-
-
-def test_a_problem_that_cannot_be_built_says_why(pool):
-    recipe = Problem("impossible", "made up", BoundProblem, {"risks": [0.5, 7.0], "m": 10})
-    found = pool.measure(Cell(recipe, "frontier"))
-    assert found.status == "error"
-    assert found.message.startswith("the problem cannot be built: InputError: risks")
-
-
 def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch):
     """And neither for five minutes: the time limit counts."""
     hanging = (
-        "import time\nfrom pacb_models.solver import Solver\n"
-        "class Hanging(Solver):\n"
-        "    name = 'hanging'\n"
-        "    def run(self, problem):\n"
-        "        time.sleep(3600)\n"
-        "SOLVER = Hanging()\n"
+        "import time\nfrom pacb_models.solver import Solver\nclass Hanging(Solver):\n    name = 'hanging'\n"
+        "    def run(self, problem):\n        time.sleep(3600)\nSOLVER = Hanging()\n"
     )
     entries = "[pacb_models.solvers]\nhanging = hanging:SOLVER\n"
     monkeypatch.syspath_prepend(str(install(plugin, "sleepy", entries, hanging=hanging)))
@@ -129,12 +111,14 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
 
 
 def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, tmp_path):
-    """And what building it started is ended with its process."""
+    """And what building it started is ended with its process. One that cannot be built says why."""
     seconds = 4.0 * slowness()
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", seconds - 0.5)
     command = f"echo $$ > {tmp_path / 'process'}; exec sleep 3600"
     recipe = Problem("never", "made up", subprocess.run, {"args": ["sh", "-c", command]})
     pool = pools(time_limit=0.5)
+    wrong = Problem("impossible", "made up", BoundProblem, {"risks": [0.5, 7.0], "m": 10})
+    assert pool.measure(Cell(wrong, "frontier")).message.startswith("the problem cannot be built: InputError: risks")
     found = pool.measure(Cell(recipe, "frontier"))
     assert (found.status, found.message) == ("error", f"building the problem took over {seconds:g} s")
     assert gone(int((tmp_path / "process").read_text()))
@@ -184,10 +168,12 @@ def test_processes_are_gone_with_the_run(pool):
     assert pool.measure(cell(3)) is None
 
 
-def test_idle_processes_are_limited_and_each_has_one_solver(pools):
-    pool = pools(kept=2)
-    for solver in ("frontier", "fixed-point", "subset-search", "fixed-point"):
-        assert verdict.success(pool.measure(cell(3, solver)))
+def test_idle_processes_are_limited_each_has_one_solver_and_the_optimum_is_found_once(pools):
+    pool, recipe = pools(kept=2), cell(3).problem
+    rows = [pool.measure(Cell(recipe, name)) for name in ("frontier", "fixed-point", "subset-search", "fixed-point")]
+    assert all(map(verdict.success, rows)) and {row.minima for row in rows} == {1}
+    assert {row.reference_bound for row in rows} == {pool._references[recipe.identity][0]}
+    assert rows[0].reference_bound == pytest.approx(rows[0].bound, abs=1e-9)
     assert sorted(process.solver for process in pool._processes) == ["", "fixed-point"]
 
 
@@ -214,8 +200,7 @@ A_SMALL_FILE = 2**20
 
 
 def test_peak_memory_is_that_since_the_start_alone():
-    # BLAS threads would come and go.
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # BLAS threads would come and go
     command = [sys.executable, "-P", "-c", PROGRAM]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     during, after = map(int, result.stdout.split())
