@@ -26,22 +26,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import problem_file
-from ..errors import InputError, UnsupportedProblemError
+from ..errors import UnsupportedProblemError
 from ..files import write_atomically
 from .checker import INVERTED
-from .proof import Branch, Empty, Leaf, Node, Proof
+from .proof import Branch, Leaf, Node, Proof
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
     from ..solution import Solution
-
-FORMAT, VERSION = "pacb-proof", 1
 
 
 def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str, Any]:
@@ -51,8 +47,8 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
     fields = json.loads(problem.to_json())
     positive = np.flatnonzero(solution.posterior)
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": "pacb-proof",
+        "version": 1,
         "problem": fields,
         "problem_digest": digest(fields),
         "log_constant": problem.log_constant,
@@ -70,42 +66,12 @@ def digest(problem: dict[str, Any]) -> str:
 
 def _node_record(node: Node) -> dict[str, Any]:
     if isinstance(node, Branch):
-        branches = {"in": _node_record(node.inside), "out": _node_record(node.outside)}
-        return {"split": int(node.classifier), **branches}
+        return {"split": int(node.classifier), "in": _node_record(node.inside), "out": _node_record(node.outside)}
     if isinstance(node, Leaf):
         return {"lines": np.asarray(node.lines).tolist(), "floor": np.asarray(node.floor).tolist()}
     return {"empty": "sizes" if node.multipliers is None else np.asarray(node.multipliers).tolist()}
 
 
-def from_record(record: dict[str, Any]) -> tuple[Any, Proof]:
-    """The problem and the proof of some fields."""
-    problem: Any = problem_file.problem_of_record(
-        problem_file.class_of(record["problem"]), record["problem"], "the proof"
-    )
-
-    def node(given: dict[str, Any]) -> Node:
-        if "split" in given:
-            return Branch(given["split"], node(given["in"]), node(given["out"]))
-        if "lines" in given:
-            return Leaf(np.array(given["lines"], dtype=float), np.array(given["floor"], dtype=float))
-        return Empty(None if given["empty"] == "sizes" else np.array(given["empty"], dtype=float))
-
-    return problem, Proof(node(record["tree"]), record["lower_bound"])
-
-
 def save(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
     """Write the fields of a proof into a file."""
     write_atomically(path, json.dumps(record, allow_nan=False) + "\n")
-
-
-def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The fields in a file, when they are those of a proof."""
-    try:
-        record = json.loads(Path(path).read_bytes())
-    except OSError as reason:
-        raise InputError(f"cannot read {str(path)!r}: {reason.strerror}.") from None
-    except (ValueError, RecursionError):
-        record = None
-    if not isinstance(record, dict) or (record.get("format"), record.get("version")) != (FORMAT, VERSION):
-        raise InputError(f"{str(path)!r} is no proof; it must be a file that 'pacb prove' has written.")
-    return record

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 import math
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
+from pacb_models.numerics.elementwise import Array
 from pacb_models.problem import BoundProblem
 from pacb_models.proofs import Branch, Empty, Leaf, Proof
 from pacb_models.proofs.checker import Region, most_within
@@ -40,7 +42,7 @@ CLOSED = 2e-10
 class SupportFrontier(Frontier):
     """The frontier of a region's posteriors under the limit on the support, for risks tilted by multipliers."""
 
-    def __init__(self, region: Region, multipliers: NDArray[np.float64]) -> None:
+    def __init__(self, region: Region, multipliers: Array) -> None:
         tilted = region.y + (multipliers * region.scales) @ region.matrix if multipliers.size else region.y
         self.members = needed_members(region, tilted)
         super().__init__(tilted[self.members], region.p[self.members])
@@ -54,7 +56,7 @@ class SupportFrontier(Frontier):
     def last(self) -> float:
         return super().last + (1.0 if self.divergence.homogeneous else math.log(745.0)) if self.y.any() else 1.0
 
-    def _prices(self, z: float) -> NDArray[np.float64]:
+    def _prices(self, z: float) -> Array:
         return 1.0 - math.exp(min(z, LARGEST)) * self.y
 
     def chosen(self, z: float) -> NDArray[np.bool_]:
@@ -80,7 +82,7 @@ class SupportFrontier(Frontier):
             points.append((np.dot(q, self.y) + self.floor, self.divergence.size(q, self.p), slope, height))
         return Lines(*np.array(points).T)
 
-    def _weights(self, z: float) -> NDArray[np.float64]:
+    def _weights(self, z: float) -> Array:
         weights = np.where(self.chosen(z), self.p * self.divergence.ratios(self._prices(z), 1.0), 0.0)
         return weights / np.add.reduce(weights)
 
@@ -106,7 +108,7 @@ class SupportFrontier(Frontier):
         return support
 
 
-def needed_members(region: Region, risks: NDArray[np.float64]) -> NDArray[np.intp]:
+def needed_members(region: Region, risks: Array) -> NDArray[np.intp]:
     """The classifiers that can be in the heaviest support at some level.
 
     Where classifiers are counted, one is never needed when as many as may be have no larger risk and no smaller prior.
@@ -127,25 +129,20 @@ def needed_members(region: Region, risks: NDArray[np.float64]) -> NDArray[np.int
     return np.sort(np.append(free, np.flatnonzero(forced)))
 
 
+@dataclass
 class _Part:
     """A branch: the classifiers that are in and those that are out, and what becomes of it."""
 
-    def __init__(self, inside: frozenset[int], outside: frozenset[int]) -> None:
-        self.inside, self.outside = inside, outside
-        self.lower, self.split = -math.inf, -1
-        self.parts: tuple[_Part, ...] = ()
-        self.node: Node = Leaf(np.zeros((0, 3)))
+    inside: frozenset[int]
+    outside: frozenset[int]
+    node: Node = field(default_factory=lambda: Leaf(np.zeros((0, 3))))
+    lower: float = -math.inf
+    split: int = -1
+    parts: tuple[_Part, ...] = ()
 
     def tree(self) -> Node:
         """This branch as a part of a proof."""
-        if not self.parts:
-            return self.node
-        inside, outside = self.parts
-        return Branch(self.split, inside.tree(), outside.tree())
-
-
-def _key(chosen: NDArray[np.bool_]) -> bytes:
-    return np.packbits(chosen).tobytes()
+        return Branch(self.split, *(part.tree() for part in self.parts)) if self.parts else self.node
 
 
 class Branching:
@@ -160,7 +157,7 @@ class Branching:
         self.restricted = bool(self.posteriors.rows) or self.posteriors.boxed
         self.best, self.posterior = math.inf, problem.prior
         self.tried: set[bytes] = set()
-        self.relaxed: dict[bytes, tuple[Leaf, NDArray[np.float64], NDArray[np.float64]]] = {}
+        self.relaxed: dict[bytes, tuple[Leaf, Array, Array]] = {}
         self.evaluations = self.passes = 0
 
     def outcome(self) -> Outcome:
@@ -240,7 +237,7 @@ class Branching:
         if self.limit.exact_size(part.inside) > self.limit.exact_total():
             return Empty()
         contradiction = np.zeros(len(self.posteriors.rows)) if not allowed.any() else None
-        if contradiction is None and self.restricted and _key(allowed) not in self.relaxed:
+        if contradiction is None and self.restricted and allowed.tobytes() not in self.relaxed:
             contradiction = self.posteriors.within(allowed).contradiction()
         return None if contradiction is None else Empty(contradiction / self.posteriors.scales)
 
@@ -251,7 +248,7 @@ class Branching:
         for i in [*sorted(inside), *by_risk.tolist()]:
             if not support[i] and self.sizes[i] <= room:
                 support[i], room = True, room - self.sizes[i]
-        key = _key(support)
+        key = support.tobytes()
         if key in self.tried or not support.any():
             return
         self.tried.add(key)
@@ -269,25 +266,22 @@ class Branching:
             self.evaluations += run.evaluations
         self._keep(q)
 
-    def _keep(self, q: NDArray[np.float64]) -> None:
+    def _keep(self, q: Array) -> None:
         """Take weights for the best if they are feasible, and have the smallest bound so far."""
         bound = self.problem.bound(q)
         if bound < self.best and self.posteriors.violation(q) <= 1e-9:
             self.best, self.posterior = bound, q
 
-    def _relaxed(self, allowed: NDArray[np.bool_]) -> tuple[Leaf, NDArray[np.float64], NDArray[np.float64]]:
+    def _relaxed(self, allowed: NDArray[np.bool_]) -> tuple[Leaf, Array, Array]:
         """Lines, the minimum and its multipliers over the posteriors on some classifiers, whatever the limit."""
-        key = _key(allowed)
+        key = allowed.tobytes()
         if key not in self.relaxed:
             prior: Any = None if self.problem.uniform_prior else self.problem.prior
-            run, leaf = search_set(
-                self.problem.of_classifiers(self.problem.risks, prior, self.posteriors.within(allowed))
-            )
+            part = self.problem.of_classifiers(self.problem.risks, prior, self.posteriors.within(allowed))
+            run, leaf = search_set(part)
             assert isinstance(run.frontier, ConstrainedFrontier)
-            self.evaluations, self.passes = (
-                self.evaluations + run.evaluations,
-                self.passes + run.frontier.tilting.passes,
-            )
+            self.evaluations += run.evaluations
+            self.passes += run.frontier.tilting.passes
             z = run.minima[0].z
             best = run.frontier.minimiser(max(z, -30.0))
             multipliers = best.multipliers / (max(best.gamma, 1e-300) * self.posteriors.scales)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.constraints.tilting import Minimiser, Tilting
 from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
+from pacb_models.numerics.elementwise import Array
 from pacb_models.problem import BoundProblem
 from pacb_models.proofs import Leaf, Proof
 from pacb_models.proofs.checker import Region
@@ -46,7 +46,7 @@ class ConstrainedFrontier(Frontier):
         self.tilting = Tilting(problem.divergence_function, self.y, self.p, problem.posteriors)
         self.known: dict[float, Minimiser] = {}
         #: Risks, sizes and rows by coordinate.
-        self.drawn: dict[float, NDArray[np.float64]] = {}
+        self.drawn: dict[float, Array] = {}
         self.keep, self.passes, self.raised = keep, passes, 0.0
         #: The multipliers that prove the smallest risk, in the rows' own units.
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
@@ -74,27 +74,23 @@ class ConstrainedFrontier(Frontier):
             found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
             if start is not None and found.error > max(start.error, FEASIBLE):
                 found = start
-            if not self.keep:
-                self.known.clear()
-            self.known[z] = found
+            self._know(z, found)
         return self.known[z]
+
+    def _know(self, z: float, found: Minimiser) -> None:
+        if not self.keep:
+            self.known.clear()
+        self.known[z] = found
 
     def _near(self, z: float) -> Minimiser | None:
         near = min(self.known, key=lambda other: abs(max(other, -30.0) - z), default=None)
         return None if near is None else self.known[near]
 
-    def _raise_floor(self, multipliers: NDArray[np.float64]) -> None:
-        """Take multipliers, in the rows' units, that prove a larger smallest risk."""
-        own = multipliers / self.posteriors.scales
-        floor = self.region.smallest(self.region.y, own)
-        if floor > self.floor:
-            self.floor, self.floor_multipliers = floor, own
-
     def line(self, z: float) -> Lines:
         x, size, gamma = self._exact(z)[:3].tolist()
         return Lines(x, size, gamma, size + gamma * x)
 
-    def around(self, z: float, distances: np.ndarray) -> np.ndarray:
+    def around(self, z: float, distances: Array) -> Array:
         r"""Draws the lines of the tangent at a minimiser: they are loose by the square of what it is off. Along the
         frontier :math:`dT = -\gamma\,dL`."""
         found, coordinates = self.minimiser(z), z + distances
@@ -108,45 +104,46 @@ class ConstrainedFrontier(Frontier):
         self.drawn.update(zip(inside.tolist(), np.column_stack((x + moved, sizes, rows[:, :-1]))))
         return coordinates
 
-    def lines(self, z: np.ndarray) -> Lines:
+    def lines(self, z: Array) -> Lines:
         # In order, as each begins where another ended.
         for each in np.sort(z).tolist():
             self.drawn[each] = self.drawn[each] if each in self.drawn else self._exact(each)
         strongest = self.known[max(self.known)]
         if strongest.gamma > self.raised and self.posteriors.rows:
             self.raised = strongest.gamma
-            self._raise_floor(strongest.multipliers / strongest.gamma)
-            self._raise_floor(self.posteriors.multipliers(self.y, strongest.posterior))
+            told = self.posteriors.multipliers(self.y, strongest.posterior)
+            for multipliers in (strongest.multipliers / strongest.gamma, told):
+                own = multipliers / self.posteriors.scales
+                floor = self.region.smallest(self.region.y, own)
+                if floor > self.floor:
+                    self.floor, self.floor_multipliers = floor, own
         table = np.array([self.drawn[each] for each in z.tolist()])
         return Lines(table[:, 0], table[:, 1], *self.region.supporting(table[:, 2:]))
 
-    def _exact(self, z: float) -> NDArray[np.float64]:
+    def _exact(self, z: float) -> Array:
         """Risk and size of the minimiser at a coordinate, and the row of its line."""
         found, q = self.minimiser(z), self.posterior(z)
         at = float(np.dot(q, self.y)), self.problem.divergence_size(q)
         return np.array([*at, found.gamma, found.theta, found.size, *(found.multipliers / self.posteriors.scales)])
 
-    def rows(self, z: np.ndarray) -> np.ndarray:
+    def rows(self, z: Array) -> Array:
         return np.array([self.drawn[each][2:] if each in self.drawn else self._exact(each)[2:] for each in z.tolist()])
 
     def at_slope(self, slope: float) -> float:
-        near = self._near(math.log(slope))
-        found = self.tilting.at(slope, near)
+        found = self.tilting.at(slope, self._near(math.log(slope)))
         z = self.coordinate(slope, found.size)
-        if not self.keep:
-            self.known.clear()
-        self.known[z] = found
+        self._know(z, found)
         return z
 
     def coordinate(self, gamma: float, size: float) -> float:
         """The coordinate of the line with a slope that touches at a size."""
         return min(math.log(gamma) + self.tilting.growth * math.log(size / self.tilting.unit), self.last)
 
-    def posterior(self, z: float) -> np.ndarray:
+    def posterior(self, z: float) -> Array:
         q = self.minimiser(max(self.known) if z == math.inf else z).posterior
         return q / float(np.add.reduce(q))
 
-    def leaf(self, z: NDArray[np.float64]) -> Leaf:
+    def leaf(self, z: Array) -> Leaf:
         """The lines at some coordinates, and that of the smallest size, as a part of a proof."""
         return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
 
@@ -171,7 +168,7 @@ def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
     return outcome(*search_set(problem, proof))
 
 
-def _coordinates(frontier: ConstrainedFrontier, proof: Proof | None) -> NDArray[np.float64] | None:
+def _coordinates(frontier: ConstrainedFrontier, proof: Proof | None) -> Array | None:
     """Where another problem's proof has its lines."""
     if not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
         return None
