@@ -59,10 +59,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Case:
-    """A problem that is known, built when it is used: some take fifty digits and half a second.
-
-    What solvers are asked before that is which problems of that kind they can minimise.
-    """
+    """A problem that is known, built when it is used: some take fifty digits and half a second. What solvers are asked
+    before that is which problems of that kind they can minimise."""
 
     name: str
     distance: str
@@ -193,6 +191,12 @@ def cases() -> list[Case]:
     ]
 
 
+def distance_to_a_minimum(solution: Solution) -> float:
+    """How far a bound is from the nearest of the minima that the exact solver met."""
+    exact = pm.solve(solution.problem, "frontier")
+    return min(abs(solution.bound - each.bound) for each in (exact, *exact.local_minima))
+
+
 def check_feasible(known: Known, solution: Solution) -> None:
     """The posterior is on the simplex."""
     q = solution.posterior
@@ -226,12 +230,9 @@ def slopes(known: Known, solution: Solution) -> np.ndarray:
 
 
 def check_stationary(known: Known, solution: Solution) -> None:
-    """No direction goes down.
-
-    The slope of a KL bound is steep at weights close to zero, where it is without consequence: a weight of 5e-6 that is
-    one percent off has a slope of 1e-4, and nothing to gain. The slope of a direct bound is a power of the
-    weight, below one. There, no step towards any classifier may gain anything.
-    """
+    """No direction goes down. The slope of a KL bound is steep at weights close to zero, where it is without
+    consequence: a weight of 5e-6 that is one percent off has a slope of 1e-4, and nothing to gain. The slope of a
+    direct bound is a power of the weight, below one. There, no step towards any classifier may gain anything."""
     if known.problem.divergence == "kl" or known.problem.kind == "direct":
         steps = [mpf(10) ** -k for k in ((2, 4, 6, 9) if known.problem.kind == "bound" else (3, 6))]
         assert max(max(gains(known, tuple(solution.posterior), step)) for step in steps) <= AGREEMENT

@@ -26,37 +26,25 @@ def algorithm_2(risks: np.ndarray, m: int, delta: float) -> list[float]:
     for size in range(2, H + 1):
         head = risks[:size]
         radicand = H / (size * 4 * m * delta) - np.mean((head - head.mean()) ** 2)
-        if radicand <= 0:
-            break
-        weights = (1 + (head.mean() - head) / np.sqrt(radicand)) / size
-        if weights.min() < 0:
+        weights = (1 + (head.mean() - head) / np.sqrt(max(radicand, 1e-300))) / size
+        if radicand <= 0 or weights.min() < 0:
             break
         posterior = np.concatenate((weights, np.zeros(H - size)))
         bounds.append(posterior @ risks + np.sqrt(H * np.sum(posterior**2) / (4 * m * delta)))
     return bounds
 
 
-def fixed_point_weights(head: np.ndarray, problem: pm.BoundProblem) -> np.ndarray | None:
-    """The paper's equation iterated on one support, vector by vector; None when it leaves the positive weights."""
-    q = np.full(head.size, 1 / head.size)
-    for _ in range(20_000):
-        new = right_side(q, head, problem)
-        if new.min() < 0:
-            return None
-        if np.abs(new - q).max() < 1e-14:
-            return new
-        q = new
-    raise AssertionError("choose an example that settles")
-
-
 def algorithm_1(problem: pm.BoundProblem) -> tuple[np.ndarray, int | None]:
-    """B*(H') before the break, and where it breaks; risks in ascending order, uniform prior."""
+    """B*(H') before the break, and where it breaks; risks in ascending order, uniform prior. The paper's equation is
+    iterated vector by vector, until it settles or leaves the positive weights."""
     risks, H = problem.risks, problem.size
     bounds = [problem.bound(np.eye(H)[0])]
     for size in range(2, H + 1):
-        q = fixed_point_weights(risks[:size], problem)
-        if q is None:
-            return np.array(bounds), size
+        q, last = np.full(size, 1 / size), np.zeros(size)
+        while np.abs(q - last).max() >= 1e-14:
+            q, last = right_side(q, risks[:size], problem), q
+            if q.min() < 0:
+                return np.array(bounds), size
         bounds.append(problem.bound(np.concatenate((q, np.zeros(H - size)))))
     return np.array(bounds), None
 
@@ -101,8 +89,7 @@ def squared_bounds_by_cubic(problem: pm.BoundProblem) -> np.ndarray:
     c = problem.coefficient**0.5
     bounds = []
     for size in range(1, problem.size + 1):
-        l, p = risks[:size], prior[:size]
-        P = p.sum()
+        l, p, P = risks[:size], prior[:size], prior[:size].sum()
         mean = p @ l / P
         V = p @ (l - mean) ** 2
         if V < 1e-18:
