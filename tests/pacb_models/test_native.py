@@ -25,25 +25,17 @@ def test_environment_is_appended_once_and_never_put_first(bare_paths):
 
 
 def test_library_path_goes_before_path_as_in_pyomo(bare_paths, monkeypatch, tmp_path):
-    for name in ("first", "second"):
+    for variable, name in (("PATH", "second"), ("LD_LIBRARY_PATH", "first")):
         (tmp_path / name).mkdir()
         (tmp_path / name / native.ASL_LIBRARY).touch()
-    monkeypatch.setenv("PATH", str(tmp_path / "second"))
-    assert native.find_asl_library() == tmp_path / "second" / native.ASL_LIBRARY
-    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path / "first"))
-    assert native.find_asl_library() == tmp_path / "first" / native.ASL_LIBRARY
-
-
-def test_nothing_is_found_where_nothing_is(bare_paths, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert native.find_asl_library() is None
-    assert native.find_ipopt_executable() is None
+        monkeypatch.setenv(variable, str(tmp_path / name))
+        assert native.find_asl_library() == tmp_path / name / native.ASL_LIBRARY
 
 
 def test_executable_of_the_environment_is_found_without_activation(bare_paths, monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert native.find_asl_library() is None and native.find_ipopt_executable() is None
     program = tmp_path / "bin" / "ipopt"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")

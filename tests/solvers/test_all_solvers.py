@@ -196,9 +196,10 @@ def test_several_starts_report_the_other_minima(name):
     assert solution.details["statuses"] == 6 * ["optimal"] and len(solution.details["bounds"]) == 6
     assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
     if name != "dnlp":  # Ipopt behind CVXPY takes another way
-        found, expected = solution.local_minima, reference.local_minima
-        assert [each.bound for each in found] == pytest.approx([each.bound for each in expected], abs=1e-7)
-        assert [each.support_size for each in found] == [each.support_size for each in expected]
+        for found, expected in zip(solution.local_minima, reference.local_minima, strict=True):
+            assert (
+                found.bound == pytest.approx(expected.bound, abs=1e-7) and found.support_size == expected.support_size
+            )
     after_one = pm.solve(TWO_MINIMA, name, starts=4, max_iterations=1).details["bounds"]
     assert len(set(np.round(after_one, 4))) == 4
 

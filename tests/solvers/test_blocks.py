@@ -154,7 +154,7 @@ def test_a_variable_of_the_block_used_the_wrong_way_is_refused():
     model.row = pyo.Constraint(expr=model.pac.X >= 2.0)
     with pytest.raises(pm.InputError, match="row does not surely get worse"):
         model.pac.check()
-    model.del_component("row")
+    del model.row
     # Through an expression of the user's, too, and from another block.
     model.inner = pyo.Block()
     model.inner.gain = pyo.Expression(expr=0.5 - model.pac.bound)
@@ -230,14 +230,6 @@ def test_scaling_is_exported_from_inside_and_nothing_is_warned_of(tmp_path):
     factors = dict(zip((each.name for each in nlp.get_pyomo_variables()), nlp.get_primals_scaling()))
     assert [factors[f"pac.q[{i}]"] for i in range(6)] == pytest.approx((1.0 / PRIOR).tolist())
     assert pyo.value(model.least) == pytest.approx(pm.solve(problem).bound, abs=1e-7)
-
-
-def test_a_nested_block_has_latex():
-    from pyomo.contrib.latex_printer import latex_printer
-
-    text = io.StringIO()
-    latex_printer(within(make("squared").pyomo_block()), ostream=text)
-    assert r"\sqrt" in text.getvalue() or "X^{0.5}" in text.getvalue()
 
 
 @pytest.mark.outside
