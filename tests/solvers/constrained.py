@@ -42,22 +42,6 @@ def constrained(seed: int, distance: str = "kl", divergence: str = "chi2", size:
     return pm.BoundProblem(**(arguments | changes))
 
 
-def several_minima(seed: int, distance: str = "kl", divergence: str = "chi2", size: int = 10):
-    """One very good classifier, which a row and the prior are against: the bound has several minima."""
-    random = np.random.default_rng(seed)
-    risks = np.append(random.uniform(0.0, 0.03), random.uniform(0.22, 0.3, size - 1))
-    latency = np.append(1.0, random.uniform(0.1, 0.6, size - 1))
-    prior = np.append(random.uniform(0.01, 0.06), random.dirichlet(np.ones(size - 1)))
-    prior[1:] *= 1.0 - prior[0]
-    constraints = [
-        pm.average(latency, at_most=random.uniform(0.6, 0.95), name="latency"),
-        pm.weights(at_most=random.uniform(0.5, 0.9)),
-    ]
-    return pm.BoundProblem(
-        risks, int(random.integers(30, 80)), 0.05, distance, divergence, prior, constraints=constraints
-    )
-
-
 shares = st.floats(0.0, 1.0, allow_subnormal=False)
 
 

@@ -47,7 +47,8 @@ def test_nobody_contradicts():
         assert ours.is_global, seed
         scip = pm.solve(problem, "scip", time_limit=3.0)
         ipopt = pm.solve(problem, "ipopt", starts=10, seed=seed, time_limit=3.0)
-        for other in (scip, ipopt):
+        local = [pm.solve(problem, name, starts=4, seed=seed) for name in ("fixed-point", "cyipopt")]
+        for other in (scip, ipopt, *local):
             # A bound is that of weights which were moved into the set, whatever the method says of them.
             assert other.bound >= ours.lower_bound - REFUTES, (seed, other.solver)
             assert other.status not in CLAIMS or ours.bound <= other.bound + CLAIMED, (seed, other.solver)
