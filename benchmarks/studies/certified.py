@@ -203,7 +203,7 @@ def compared(
         "uniform vote": (_limit(errors[0], m), 0),
         "20/80": _chosen_on_a_part(wrong, plain, 0.2),
         "50/50": _chosen_on_a_part(wrong, plain, 0.5),
-        "prefit, 0.5": _smallest(errors[plain], m, default_prior(None, plain.size - size, None, size), plain),
+        "prefit, 0.5": _smallest(errors[plain], m, default_prior(plain.size - size, size, None), plain),
         "CV all, test": (_limit(errors[committed], m), committed),
     }
     result = {name: (certificate, float(test_errors[index])) for name, (certificate, index) in found.items()}

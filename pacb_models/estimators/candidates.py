@@ -64,7 +64,7 @@ def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: 
 
 def cross_validation_errors(
     opinions: Sequence[np.ndarray], y: np.ndarray, folds: Sequence[np.ndarray], classes: int, rates: Sequence[float]
-) -> tuple[np.ndarray, np.ndarray]:
+) -> np.ndarray:
     """Errors of the votes and of the members on examples that neither their fits nor their weights have seen.
 
     ``opinions`` are the members', out of fold, of examples with class indices ``y``; ``folds`` the indices of each
@@ -81,12 +81,10 @@ def cross_validation_errors(
             of_fold = (opinion[fold] for opinion in opinions)
             shares = vote_shares(vote_weights(scale * elsewhere, rate), of_fold, len(fold), classes)
             votes[index] += np.count_nonzero(shares.argmax(axis=1) != y[fold])
-    return votes, errors
+    return np.concatenate([votes, errors])
 
 
-def default_prior(
-    vote_errors: np.ndarray | None, votes: int, single_errors: np.ndarray | None, singles: int
-) -> np.ndarray:
+def default_prior(votes: int, singles: int, errors: np.ndarray | None) -> np.ndarray:
     """0.8 on the votes and 0.2 on the single members, each with a preference by cross-validation; without it half and
     half, so that neither side pays more than a factor of two in delta.
 
@@ -95,16 +93,15 @@ def default_prior(
     first with the fewest errors, which most people would have chosen; the weight of a quarter halves with every 1.4
     errors, and a quarter is even, so that no weight is so small that a single could never be deployed.
     """
-    alone = np.full(singles, 1.0 / singles)
-    if single_errors is not None:
-        best = np.arange(singles) == int(np.argmin(single_errors))
-        alone = 0.5 * best + 0.25 * vote_weights(single_errors, 0.5) + 0.25 * alone
+    together, alone = (np.full(size, 1.0 / max(size, 1)) for size in (votes, singles))
+    if errors is not None:
+        best = np.arange(singles) == int(np.argmin(errors[votes:]))
+        alone = 0.5 * best + 0.25 * vote_weights(errors[votes:], 0.5) + 0.25 * alone
     if votes == 0:
         return alone
-    share = VOTE_SHARE if single_errors is None else 0.8
-    together = np.full(votes, 1.0 / votes)
-    if vote_errors is not None:
-        fewest = vote_errors.min()
-        preferred = int(np.argmax(vote_errors <= fewest + np.sqrt(fewest)))
+    if errors is not None:
+        fewest = errors[:votes].min()
+        preferred = int(np.argmax(errors[:votes] <= fewest + np.sqrt(fewest)))
         together = 0.95 * (np.arange(votes) == preferred) + 0.05 * together
+    share = VOTE_SHARE if errors is None else 0.8
     return np.concatenate([share * together, (1.0 - share) * alone])

@@ -319,17 +319,17 @@ class CertifiedClassifier(EnsembleClassifier):
         """Candidates and prior, from the members' opinions out of fold where there are any."""
         members = len(self.names_)
         rates = () if self.votes is None or members == 1 else RATES if opinions and self.votes == "cv" else RATES[:1]
-        vote_errors = errors = None
+        errors = None
         if opinions and y is not None:
-            vote_errors, errors = cross_validation_errors(opinions, y, folds, len(self.classes_), rates)
-        self.candidates_ = all_candidates(self.names_, np.zeros(members) if errors is None else errors, rates)
-        self.cv_errors_ = None if errors is None else np.concatenate([vote_errors, errors])
+            errors = cross_validation_errors(opinions, y, folds, len(self.classes_), rates)
+        single_errors = np.zeros(members) if errors is None else errors[len(rates) :]
+        self.candidates_, self.cv_errors_ = all_candidates(self.names_, single_errors, rates), errors
         if isinstance(self.prior, str):
-            self.prior_ = default_prior(vote_errors, len(rates), errors, members)
+            self.prior_ = default_prior(len(rates), members, errors)
             return
         if callable(self.prior) and errors is None:
             raise InputError("prior is a function, but there are too few training examples to cross-validate for it.")
-        given = self.prior(self.cv_errors_) if callable(self.prior) else self.prior
+        given = self.prior(errors) if callable(self.prior) else self.prior
         self.prior_ = check_prior(given, len(self.candidates_))
 
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..certificates import certify, clopper_pearson
 from ..errors import InputError
 from ..html import as_html
+from ..validation import check_number
 from ..wording import at_least, at_most, confidence_text, one_line, paragraphs, percentage_at_most, share_text
 from .candidates import Poll
 from .members import REFITTED, WEIGHTED
@@ -170,8 +170,7 @@ class Guarantee:
         return as_html(lines, ("among", "errors", "at most"), rows, len(rows))
 
 
-@dataclass(frozen=True, eq=False)
-class Requests:
+class Requests(NamedTuple):
     """Which finer statements are wanted; fixed before a held-out label is read, as are the shares of delta.
 
     The overall statement keeps half of delta, the kinds asked for share the other half equally, and within a kind its
@@ -215,8 +214,7 @@ class Requests:
         return (*found, *(evidence.acceptance(wrong, threshold, part) for threshold in self.thresholds))
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(NamedTuple):
     """Held-out labels beside what the candidates said of these examples, and the posterior that is deployed."""
 
     labels: np.ndarray
@@ -292,8 +290,6 @@ def check_thresholds(abstain: Any) -> tuple[float, ...]:
     """The vote shares of ``abstain=``: numbers in (0, 1]."""
     if abstain is None:
         return ()
-    values = abstain if isinstance(abstain, (Sequence, np.ndarray)) and not isinstance(abstain, str) else [abstain]
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) <= 1.0:
-            raise InputError(f"abstain holds {value!r}; every threshold must be a vote share above 0 and at most 1.")
-    return tuple(float(value) for value in values)
+    listed = abstain if isinstance(abstain, (list, tuple, np.ndarray)) else [abstain]
+    expected = "every threshold must be a vote share above 0 and at most 1"
+    return tuple(check_number("abstain", value, lambda share: 0.0 < share <= 1.0, expected) for value in listed)

@@ -95,7 +95,7 @@ def family_key(machine: Any) -> tuple[Any, ...] | None:
     """
     if type(machine) not in (SVC, FamilySVC):
         return None
-    given, usual = machine.get_params(deep=False), SVC().get_params(deep=False)
+    given, usual = machine.get_params(), SVC().get_params()
     differs = any(given[name] != usual[name] for name in usual.keys() - _OWN.union(_COMMON))
     return None if differs else tuple(given[name] for name in _COMMON)
 
@@ -162,9 +162,8 @@ def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | Non
     gamma = float(usual.get(machines[0].gamma, machines[0].gamma))
     gram = gaussian_kernel(X, X, gamma)
     # Threads: libsvm does not hold Python's lock, and the matrix is not copied.
-    trained = Parallel(n_jobs=n_jobs, require="sharedmem")(
-        delayed(_fit_on_gram)(machine, gram, labels) for machine in machines
-    )
+    fits = (delayed(_fit_on_gram)(machine, gram, labels) for machine in machines)
+    trained = Parallel(n_jobs=n_jobs, require="sharedmem")(fits)
     support = np.unique(np.concatenate([machine.support_ for machine in trained]))
     rows, intercepts = zip(*(pairwise(each, each.support_, len(labels)) for each in trained), strict=True)
     coefficients = [csr_matrix(each[:, support]) for each in rows]
@@ -180,8 +179,8 @@ def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | Non
 
 
 def _fit_on_gram(machine: SVC, gram: np.ndarray, labels: np.ndarray) -> SVC:
-    parameters = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "max_iter")}
-    parameters["cache_size"] = min(machine.cache_size, cache_size(len(labels)))
+    same = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "max_iter")}
+    cached = min(machine.cache_size, cache_size(len(labels)))
     # The matrix has just been found finite.
     with config_context(assume_finite=True):
-        return SVC(kernel="precomputed", **parameters).fit(gram, labels)
+        return SVC(kernel="precomputed", cache_size=cached, **same).fit(gram, labels)

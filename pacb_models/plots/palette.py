@@ -1,7 +1,7 @@
-"""One palette: a solver has the same colour, mark and line in every picture.
+"""One palette: a solver's colour says in every picture what kind of method it is, its mark and line which one.
 
-The colour says what kind of method it is, the mark and the line which one. Other names, of third-party solvers or of a
-user's own curves, have a look by their name; the next one where that is taken in the same picture.
+Other names, of third-party solvers or of a user's own curves, have a look by their name; the next one where that is
+taken in the same picture.
 """
 
 from __future__ import annotations

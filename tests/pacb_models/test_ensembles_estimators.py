@@ -212,7 +212,7 @@ BAD = {
         ({"prior": lambda errors: np.ones(len(errors))}, "prior sums to"),
         ({"cv": 1}, "cv is 1"),
         ({"cv": ShuffleSplit(3, random_state=0)}, "each in exactly one test fold"),
-        ({"abstain": (0.5, 1.5)}, "abstain holds 1.5"),
+        ({"abstain": (0.5, 1.5)}, "abstain is 1.5; every threshold"),
         ({"abstain": 0.9, "deploy": "stochastic"}, "deploy='deterministic'"),
         ({"risk": "cost"}, "it must be a function"),
         ({"risk": lambda y, prediction: 0.5 * (y != prediction)}, "must return 0 or 1"),
