@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 AnyProblem = TypeVar("AnyProblem", bound="Problem")
-#: A named tuple with a field ``support_size``, such as :class:`~pacb_models.solution.LocalMinimum`.
-AnyPoint = TypeVar("AnyPoint", bound=Any)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +88,9 @@ class Merged(Generic[AnyProblem]):
         """How many classifiers of the original have the one, two, … smallest risks."""
         return np.cumsum(self.counts)
 
-    def expand_points(self, points: Sequence[AnyPoint]) -> tuple[AnyPoint, ...]:
-        """Stationary points of the merged problem with their supports counted in classifiers of the original.
-
-        The support of a stationary point consists of the smallest risks, or of all; where it may be any, it is left as
-        it is.
+    def expand_points(self, points: Sequence[Any]) -> tuple[Any, ...]:
+        """Stationary points of the merged problem with their supports counted in classifiers of the original: they
+        consist of the smallest risks, or of all. Where one may be any, it is left as it is.
         """
         if self.problem.posteriors is not None or not self.problem.by_risk:
             return tuple(points)

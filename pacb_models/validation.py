@@ -198,7 +198,5 @@ def check_final(name: str, thing: object, base: type) -> None:
     """Refuse an object whose class derives from a final one: it would inherit what belongs to another formula."""
     for parent in type(thing).__mro__[1:]:
         if "__final__" in vars(parent):
-            raise InputError(
-                f"{name} is {thing!r}, whose class derives from {parent.__name__}, which is final; derive it from "
-                f"{base.__name__}."
-            )
+            final = f"whose class derives from {parent.__name__}, which is final"
+            raise InputError(f"{name} is {thing!r}, {final}; derive it from {base.__name__}.")
