@@ -46,7 +46,7 @@ class BinaryKL(Distance):
             return Inverse(*(each.item() for each in _at_arrays(np.array([L]), np.array([r]))))
         # r/L overflows for the smallest L; elsewhere the quotient keeps more digits than the difference of logarithms.
         d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
-        return _inside(L, r, d + math.log((1.0 - L) / (1.0 - r)))
+        return _inside(float(L), r, d + math.log((1.0 - L) / (1.0 - r)))
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
@@ -135,8 +135,6 @@ def _at_arrays(L: np.ndarray, r: np.ndarray) -> Inverse:
     cases = [r >= 1.0, r <= L, L <= 0.0]
     if not (cases[0] | cases[1] | cases[2]).any():
         return inside
-    limits: tuple[list[Any], ...] = (
-        *([r, r, r], [0.0, 1.0, np.inf], [0.0, np.inf, inside.b]),
-        *([0.0, 0.0, -np.inf], [0.0, 0.0, np.inf], [0.0, -np.inf, -inside.b]),
-    )
-    return Inverse(*(np.select(cases, values, default) for values, default in zip(limits, inside)))
+    flat, steep = (r, 0.0, 0.0, 0.0, 0.0, 0.0), (r, 1.0, np.inf, 0.0, 0.0, -np.inf)
+    limits = zip(flat, steep, (r, np.inf, inside.b, -np.inf, np.inf, -inside.b))
+    return Inverse(*(np.select(cases, [*values], default) for values, default in zip(limits, inside)))
