@@ -18,8 +18,6 @@ from __future__ import annotations
 import hashlib
 import os
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
@@ -111,6 +109,8 @@ def cache_directory() -> Path:
 
 def _download(file: RawFile, path: Path, base_url: str) -> None:
     """Fetch a file into the cache; one that is not the published text is not kept."""
+    import urllib.request
+
     advice = f"put {file.name} into a directory and name that, also as PACB_DATA"
     if file.uci is None:
         raise InputError(f"{file.name} cannot be downloaded as text; {advice}.")
@@ -119,7 +119,7 @@ def _download(file: RawFile, path: Path, base_url: str) -> None:
         with urllib.request.urlopen(url, timeout=60) as answer:
             content = answer.read()
         text = content.decode()
-    except (urllib.error.URLError, OSError, UnicodeDecodeError) as reason:
+    except (OSError, UnicodeDecodeError) as reason:
         raise InputError(f"cannot download {url} ({getattr(reason, 'reason', reason)}); {advice}.") from None
     file.parse(text, url)
     write_atomically(path, content)

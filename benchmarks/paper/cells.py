@@ -19,6 +19,13 @@ from pacb_models.errors import InputError
 #: with risks on training and validation examples together; our value with exact constants.
 PRINTED, REPRODUCED, BOTH_HALVES, CORRECTED = "printed", "reproduced", "both halves", "corrected"
 
+#: Our versions in words.
+VERSIONS = {
+    REPRODUCED: "paper's constants",
+    BOTH_HALVES: "both halves (not a valid certificate)",
+    CORRECTED: "exact constants",
+}
+
 #: The names ``pacb reproduce`` knows the printed numbers by.
 PRINTED_TABLES = tuple(
     "constants bounds fp-vs-solver fp-vs-ccp sparsity divergences cross-validation data examples".split()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from ..problems.risks import load_risk_table
 from ..progress import Show, silent
 from ..store import digest
 from ..work import run
-from . import cells
+from .cells import BOTH_HALVES, CORRECTED
 
 #: The paper's confidence parameter and its largest set of classifiers.
 PAPER_DELTA = 0.01
@@ -34,21 +34,6 @@ DISTANCES = TABLE_DISTANCES
 
 #: Processor seconds by data set, beside the embedded tables.
 TIMES = "training_seconds.csv"
-
-
-class Version(NamedTuple):
-    """One way to compute a number that the paper prints."""
-
-    name: str
-    title: str
-    constant: str
-    both_halves: bool = False
-
-
-PAPER = Version(cells.REPRODUCED, "paper's constants", "paper")
-BOTH_HALVES = Version(cells.BOTH_HALVES, "both halves (not a valid certificate)", "paper", both_halves=True)
-EXACT = Version(cells.CORRECTED, "exact constants", "exact")
-VERSIONS = (PAPER, BOTH_HALVES, EXACT)
 
 
 @dataclass
@@ -84,12 +69,13 @@ class Study:
         return {name: load_risk_table(name, "arithmetic-geometric") for name in PAPER_DATASETS}
 
     def problem(
-        self, dataset: str, count: int, distance: str, version: Version, delta: float = PAPER_DELTA, **bound: Any
+        self, dataset: str, count: int, distance: str, version: str, delta: float = PAPER_DELTA, **bound: Any
     ) -> BoundProblem:
         """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
         table = self.tables[dataset]
-        risks = table.both_halves_risks(count) if version.both_halves else table.risks(count)
-        return BoundProblem(risks, table.m, delta, distance, constant=version.constant, **bound)
+        risks = table.both_halves_risks(count) if version == BOTH_HALVES else table.risks(count)
+        constant = "exact" if version == CORRECTED else "paper"
+        return BoundProblem(risks, table.m, delta, distance, constant=constant, **bound)
 
     def test_error(self, dataset: str, posterior: np.ndarray) -> float:
         """The average test error of a posterior over the first classifiers."""

@@ -12,11 +12,11 @@ import pacb_models as pm
 from ...problems.problem import LEAK_FREE, PAPER_DATASETS
 from ...report.drawing import Look
 from ...report.tables import Entry, Group, Table
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, number
+from ..cells import CORRECTED, PRINTED, REPRODUCED, VERSIONS, Cells, number
 from ..item import Item
 from ..numbers import words
 from ..showing import DISTANCE_LOOK, Beside, as_text, line_per_dataset, named
-from ..study import ALL_CLASSIFIERS, DISTANCES, EXACT, PAPER, VERSIONS, Study, Version
+from ..study import ALL_CLASSIFIERS, DISTANCES, Study
 from .posteriors import classifiers_for
 
 _DATASETS = (*PAPER_DATASETS, LEAK_FREE)
@@ -28,7 +28,7 @@ def _fill(study: Study, cells: Cells) -> None:
         solution = pm.solve(study.problem(dataset, ALL_CLASSIFIERS, distance, version), "frontier")
         found = {"bound": solution.bound, "test_error": study.test_error(dataset, solution.posterior)}
         found |= {"empirical_risk": solution.empirical_risk, "support": solution.support_size}
-        cells.add(version.name, dataset, ALL_CLASSIFIERS, distance, **found)
+        cells.add(version, dataset, ALL_CLASSIFIERS, distance, **found)
 
 
 def _show(cells: Cells) -> list[Table]:
@@ -123,15 +123,15 @@ _CLAIMS = {
 
 def _fill_divergences(study: Study, cells: Cells) -> None:
     pairs = [(divergence, distance) for divergence, distances in _DISTANCES.items() for distance in distances]
-    for dataset, (divergence, distance), version in product(PAPER_DATASETS, pairs, (PAPER, EXACT)):
+    for dataset, (divergence, distance), version in product(PAPER_DATASETS, pairs, (REPRODUCED, CORRECTED)):
         problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version, divergence=divergence)
         solution = pm.solve(problem, "frontier")
         found = {"bound": solution.bound, "test_error": study.test_error(dataset, solution.posterior)}
         found["support"] = solution.support_size
         found["N(0.8)"] = classifiers_for(solution.posterior, problem.risks, 0.8)
-        cells.add(version.name, dataset, ALL_CLASSIFIERS, f"{divergence}-{distance}", **found)
-    for version in (PAPER, EXACT):
-        cells.add(version.name, "all", **_verdicts(cells, version.name))
+        cells.add(version, dataset, ALL_CLASSIFIERS, f"{divergence}-{distance}", **found)
+    for version in (REPRODUCED, CORRECTED):
+        cells.add(version, "all", **_verdicts(cells, version))
 
 
 def _verdicts(cells: Cells, version: str) -> dict[str, str]:
@@ -153,7 +153,7 @@ def _verdicts(cells: Cells, version: str) -> dict[str, str]:
 
 
 def _show_divergences(cells: Cells) -> list[Table]:
-    return [_claims(cells), *(_panel_of_divergences(cells, version) for version in (PAPER, EXACT))]
+    return [_claims(cells), *(_panel_of_divergences(cells, version) for version in (REPRODUCED, CORRECTED))]
 
 
 def _claims(cells: Cells) -> Table:
@@ -167,7 +167,7 @@ def _claims(cells: Cells) -> Table:
     return Table("divergences-claims", "What Section 8.1 claims", groups, rows, notes)
 
 
-def _panel_of_divergences(cells: Cells, version: Version) -> Table:
+def _panel_of_divergences(cells: Cells, version: str) -> Table:
     columns = tuple(title for title, _ in _QUANTITIES.values())
     groups = (Group("", ("data set", "distance")), Group("χ² divergence", columns), Group("KL divergence", columns))
     rows = []
@@ -175,14 +175,14 @@ def _panel_of_divergences(cells: Cells, version: Version) -> Table:
         row = named(dataset, {"pinsker": "Pinsker", "ch": "φ_CH"}.get(distance, distance), first=distance == "linear")
         for divergence, (quantity, (_, decimals)) in product(_DISTANCES, _QUANTITIES.items()):
             values = {
-                each: cells[dataset, ALL_CLASSIFIERS, f"{divergence}-{each}", quantity][version.name]
+                each: cells[dataset, ALL_CLASSIFIERS, f"{divergence}-{each}", quantity][version]
                 for each in _DISTANCES[divergence]
             }
             is_best = quantity == "bound" and distance == min(values, key=values.__getitem__)
             row.append(Entry(as_text(values.get(distance), decimals), "best" if is_best else ""))
         rows.append(row)
-    title = f"χ² against KL divergence with {version.title}, H = 1990, δ = 0.01"
-    return Table(f"divergences-{version.name}", title, groups, rows, words("divergences", "notes"))
+    title = f"χ² against KL divergence with {VERSIONS[version]}, H = 1990, δ = 0.01"
+    return Table(f"divergences-{version}", title, groups, rows, words("divergences", "notes"))
 
 
 DIVERGENCES_TABLE = Item("divergences", _fill_divergences, show=_show_divergences)

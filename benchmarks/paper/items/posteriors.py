@@ -16,11 +16,11 @@ from pacb_models.plots.style import BLACK, BLUE, GREY, VERMILION
 from ...problems.problem import PAPER_DATASETS
 from ...report.drawing import Look
 from ...report.tables import Group, Table
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
+from ..cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, VERSIONS, Cells, Values
 from ..item import Item
 from ..numbers import words
 from ..showing import DISTANCE_LOOK, NAMES, SERIES, Beside, grid_of_axes, legend_below, named, panel_per_dataset
-from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, PAPER_DELTA, VERSIONS, Study, Version
+from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER_DELTA, Study
 
 # --- Figure 1: the linear bound B*(H') and its two components against the support size H' -----------------------------
 
@@ -30,7 +30,7 @@ CASES = (("bupa", 0.01), ("ionosphere", 0.1))
 
 def _fill_supports(study: Study, cells: Cells) -> None:
     for dataset, delta in CASES:
-        problem = study.problem(dataset, ALL_CLASSIFIERS, "linear", PAPER, delta=delta)
+        problem = study.problem(dataset, ALL_CLASSIFIERS, "linear", REPRODUCED, delta=delta)
         solution = pm.solve(problem, "subset-search")
         mean, root = components(problem.risks, problem.coefficient)
         found = {"delta": delta, "m": problem.m, "best_size": solution.details["best_size"], "bound": solution.bound}
@@ -83,13 +83,13 @@ _DELTAS = (0.01, 0.05, 0.1)
 COMPARED = {"subset-search": "Algorithm 1", "ipopt": "Ipopt"}
 
 
-def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versions: Iterable[Version]) -> None:
+def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versions: Iterable[str]) -> None:
     table = study.tables[dataset]
     for version, delta in product(versions, _DELTAS):
         # The captions count all examples that are not in the test part.
-        m = table.training_size + table.validation_size if version.both_halves else table.m
+        m = table.training_size + table.validation_size if version == BOTH_HALVES else table.m
         problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version, delta=delta).replace(m=m)
-        cells.add(version.name, dataset, ALL_CLASSIFIERS, f"δ = {delta}", m=m, **_curve(problem))
+        cells.add(version, dataset, ALL_CLASSIFIERS, f"δ = {delta}", m=m, **_curve(problem))
 
 
 def _curve(problem: pm.BoundProblem) -> Values:
@@ -107,11 +107,11 @@ def _curve(problem: pm.BoundProblem) -> Values:
     return found
 
 
-def _draw_weights(cells: Cells, versions: Mapping[str, Version]) -> Figure:
+def _draw_weights(cells: Cells, versions: Mapping[str, str]) -> Figure:
     """A panel for each version, a curve for each δ."""
     figure, axes = grid_of_axes(1, len(versions), 1.2 + 3.2 * len(versions), 3.7)
     for axis, (title, version) in zip(axes, versions.items()):
-        curves = cells.rows(version.name)
+        curves = cells.rows(version)
         axis.axhline(1.0 / ALL_CLASSIFIERS, color="#999999", lw=1.0, label="prior")
         for (place, curve), look in zip(curves.items(), SERIES):
             axis.plot(curve["risks"], curve["weights"], label=place.method, **look)
@@ -135,17 +135,17 @@ def _agreement(cells: Cells) -> dict[str, str]:
     return {"agreement": " ".join(said)}
 
 
-def _weights(name: str, dataset: str, distance: str, versions: Mapping[str, Version]) -> Item:
+def _weights(name: str, dataset: str, distance: str, versions: Mapping[str, str]) -> Item:
     fill = partial(_fill_weights, dataset=dataset, distance=distance, versions=versions.values())
     return Item(name, fill, draw=partial(_draw_weights, versions=versions), facts=_agreement)
 
 
 #: By the titles of the panels.
-_BUPA = {"both halves, m = {m}": BOTH_HALVES, "validation, m = {m}": PAPER}
+_BUPA = {"both halves, m = {m}": BOTH_HALVES, "validation, m = {m}": REPRODUCED}
 _SPAMBASE = {
     "paper's constant, both halves, m = {m}": BOTH_HALVES,
-    "paper's constant, m = {m}": PAPER,
-    "exact constant, m = {m}": EXACT,
+    "paper's constant, m = {m}": REPRODUCED,
+    "exact constant, m = {m}": CORRECTED,
 }
 WEIGHTS = [_weights("linear-weights", "bupa", "linear", _BUPA), _weights("kl-weights", "spambase", "kl", _SPAMBASE)]
 
@@ -158,20 +158,18 @@ def _fill_against_delta(study: Study, cells: Cells) -> None:
     """Support sizes of every distance with both constants."""
     for position, dataset in enumerate(PAPER_DATASETS):
         study.report("supports", position, len(PAPER_DATASETS))
-        for version, distance in product((PAPER, EXACT), DISTANCES):
+        for version, distance in product((REPRODUCED, CORRECTED), DISTANCES):
             problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version)
             solutions = (pm.solve(problem.replace(delta=delta), "frontier") for delta in MANY_DELTAS.tolist())
-            cells.add(
-                version.name, dataset, ALL_CLASSIFIERS, distance, supports=[each.support_size for each in solutions]
-            )
+            cells.add(version, dataset, ALL_CLASSIFIERS, distance, supports=[each.support_size for each in solutions])
 
 
 #: What is drawn: the distance, the version, its line and its words; the linear constant is right in the paper.
 _LINES = [
     (distance, version, style, f"{distance}, {words}")
     for distance in DISTANCES
-    for version, style, words in ((EXACT, "-", "exact constant"), (PAPER, ":", "paper's constant"))
-    if (distance, version) != ("linear", PAPER)
+    for version, style, words in ((CORRECTED, "-", "exact constant"), (REPRODUCED, ":", "paper's constant"))
+    if (distance, version) != ("linear", REPRODUCED)
 ]
 
 
@@ -180,7 +178,7 @@ def _draw_against_delta(cells: Cells) -> Figure:
 
     def draw(axis: Axes, dataset: str) -> None:
         for distance, version, style, label in _LINES:
-            sizes = cells[dataset, ALL_CLASSIFIERS, distance, "supports"][version.name]
+            sizes = cells[dataset, ALL_CLASSIFIERS, distance, "supports"][version]
             axis.plot(MANY_DELTAS, sizes, color=DISTANCE_LOOK[distance]["color"], ls=style, label=label)
         axis.set(xscale="log", ylim=(0, 1.05 * ALL_CLASSIFIERS))
 
@@ -231,10 +229,10 @@ def _fill(study: Study, cells: Cells) -> None:
         q = pm.solve(problem, "frontier").posterior
         counts = {f"N({level})": classifiers_for(q, problem.risks, level) for level in _LEVELS}
         values = {**counts, "HHI": concentration(q), "support": int(np.count_nonzero(q))}
-        cells.add(version.name, dataset, LARGE_SIZE, distance, **values)
+        cells.add(version, dataset, LARGE_SIZE, distance, **values)
     for dataset, version in product(_RATIO_CLAIMED, VERSIONS):
-        linear, squared, kl = (cells[dataset, LARGE_SIZE, each, "HHI"][version.name] for each in DISTANCES)
-        cells.add(version.name, dataset, LARGE_SIZE, HHI_ratio=squared / max(linear, kl))
+        linear, squared, kl = (cells[dataset, LARGE_SIZE, each, "HHI"][version] for each in DISTANCES)
+        cells.add(version, dataset, LARGE_SIZE, HHI_ratio=squared / max(linear, kl))
     cells.add(REPRODUCED, "all", H=LARGE_SIZE, H_in_text=LARGE_SIZE, delta=PAPER_DELTA)
 
 
@@ -264,7 +262,7 @@ SPARSITY_TABLE = Item("sparsity", _fill, show=_show)
 #: In the paper's order of panels.
 _PANELS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
 
-_ROWS = {PAPER: "paper's constants", EXACT: "exact constants"}
+_ROWS = (REPRODUCED, CORRECTED)
 
 
 def _fill_distributions(study: Study, cells: Cells) -> None:
@@ -272,7 +270,7 @@ def _fill_distributions(study: Study, cells: Cells) -> None:
     for version, dataset, distance in product(_ROWS, _PANELS, DISTANCES):
         problem = study.problem(dataset, LARGE_SIZE, distance, version)
         mass = mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks)
-        cells.add(version.name, dataset, LARGE_SIZE, distance, mass=mass.tolist())
+        cells.add(version, dataset, LARGE_SIZE, distance, mass=mass.tolist())
 
 
 def _draw_distributions(cells: Cells) -> Figure:
@@ -281,14 +279,14 @@ def _draw_distributions(cells: Cells) -> Figure:
     for axis, (version, dataset) in zip(axes, product(_ROWS, _PANELS)):
         axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
         for distance in DISTANCES:
-            mass = cells[dataset, LARGE_SIZE, distance, "mass"][version.name]
+            mass = cells[dataset, LARGE_SIZE, distance, "mass"][version]
             axis.plot(range(LARGE_SIZE + 1), [0.0, *mass], label=distance, **{**DISTANCE_LOOK[distance], "marker": ""})
-        if version == PAPER:
+        if version == REPRODUCED:
             axis.set_title(NAMES[dataset])
         else:
             axis.set_xlabel("classifiers by risk")
         if dataset == _PANELS[0]:
-            axis.set_ylabel(f"{_ROWS[version]}\nposterior mass")
+            axis.set_ylabel(f"{VERSIONS[version]}\nposterior mass")
     legend_below(figure, axes[0], 4)
     return figure
 

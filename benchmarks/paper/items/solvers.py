@@ -20,11 +20,11 @@ from pacb_models.solvers.options import Iterative
 from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
 from ...report.tables import NONE, Entry, Group, Table
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
+from ..cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, VERSIONS, Cells, Values
 from ..item import Item
 from ..numbers import words
 from ..showing import NAMES, Beside, as_text, named
-from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
+from ..study import Study
 
 #: The rows of both tables.
 PLACES = list(product(PAPER_DATASETS, PAPER_SIZES))
@@ -53,7 +53,7 @@ def _fill(study: Study, cells: Cells) -> None:
     cases = sorted(PLACES, key=lambda place: -place[1])
     arguments = []
     for dataset, size in cases:
-        problems = {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS}
+        problems = {version: study.problem(dataset, size, "kl", version) for version in VERSIONS}
         arguments.append((problems, study.tables[dataset].test_risks(size)))
     for (dataset, size), found in zip(cases, study.map("fixed point and Ipopt", solve_cell, arguments)):
         for version, method, values in found:
@@ -196,7 +196,7 @@ def early_breaks(cells: Cells, version: str) -> dict[tuple[str, int], float]:
 
 def _notes(cells: Cells) -> list[str]:
     ipopt = cells["all", "", "", "ipopt"][REPRODUCED]
-    rule = {"ours": _e_rule(cells, REPRODUCED), "both_halves": _e_rule(cells, BOTH_HALVES.name)}
+    rule = {"ours": _e_rule(cells, REPRODUCED), "both_halves": _e_rule(cells, BOTH_HALVES)}
     counts = {"letters": sum(bool(letter_of(cells, *place)) for place in PLACES), "cells": len(PLACES)}
     notes = words("fp-vs-solver", "notes", version=f" {ipopt}" if ipopt else "", **rule, **counts)
     for version, title in ((REPRODUCED, "the paper's"), (CORRECTED, "exact")):
@@ -231,11 +231,11 @@ def _fill_ccp(study: Study, cells: Cells) -> None:
     for (method, (dataset, version)), found in zip(cases, every):
         for quantity, values in found.items():
             summaries = {f"{quantity}_{statistic}": value for statistic, value in statistics_of(values).items()}
-            cells.add(version.name, dataset, SMALL_SIZE, method, **summaries)
+            cells.add(version, dataset, SMALL_SIZE, method, **summaries)
     for (dataset, version), problem in problems.items():
         solution = pm.solve(problem, "subset-search")
         test_error = study.test_error(dataset, solution.posterior)
-        cells.add(version.name, dataset, SMALL_SIZE, "fixed-point", bound=solution.bound, test_error=test_error)
+        cells.add(version, dataset, SMALL_SIZE, "fixed-point", bound=solution.bound, test_error=test_error)
     cells.add(REPRODUCED, "all", starts=study.starts)
 
 
@@ -273,12 +273,12 @@ def _show_ccp(cells: Cells) -> list[Table]:
     # The test errors of posteriors found with other risks tell nothing new.
     return [
         *(_panel_of_ccp(cells, "bound", version, "kl bounds") for version in VERSIONS),
-        *(_panel_of_ccp(cells, "test_error", version, "Average test errors") for version in (PAPER, EXACT)),
+        *(_panel_of_ccp(cells, "test_error", version, "Average test errors") for version in (REPRODUCED, CORRECTED)),
     ]
 
 
-def _panel_of_ccp(cells: Cells, quantity: str, version: Version, title: str) -> Table:
-    fixed_point = Beside((version.name,), compared=quantity == "bound")
+def _panel_of_ccp(cells: Cells, quantity: str, version: str, title: str) -> Table:
+    fixed_point = Beside((version,), compared=quantity == "bound")
     summaries = ["CCP, printed", *(f"{name}, ours" for name in _METHODS.values())]
     columns = (Group(summary, ("range", "mean ± sd")) for summary in summaries)
     groups = (Group("", ("data set",)), fixed_point.group("fixed point"), *columns)
@@ -287,14 +287,14 @@ def _panel_of_ccp(cells: Cells, quantity: str, version: Version, title: str) -> 
         row = [*named(dataset), *fixed_point.cells(cells[dataset, SMALL_SIZE, "fixed-point", quantity])]
         row += [Entry(text, "printed") for text in _summary(cells, dataset, "ccp", quantity, PRINTED)]
         for method in _METHODS:
-            row += map(Entry, _summary(cells, dataset, method, quantity, version.name))
+            row += map(Entry, _summary(cells, dataset, method, quantity, version))
         rows.append(row)
-    place = " (Table 8)" if version == PAPER else ""
+    place = " (Table 8)" if version == REPRODUCED else ""
     risks = "paper's constants, risks on " if version == BOTH_HALVES else ""
-    name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
+    name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.replace('_', '-')}"
     starts = cells["all", "", "", "starts"][REPRODUCED]
-    full_title = f"{title} with {risks}{version.title}, H = 50, {starts} random starts{place}"
-    notes = _notes_on_ccp(cells) if (quantity, version) == ("bound", PAPER) else ()
+    full_title = f"{title} with {risks}{VERSIONS[version]}, H = 50, {starts} random starts{place}"
+    notes = _notes_on_ccp(cells) if (quantity, version) == ("bound", REPRODUCED) else ()
     return Table(name, full_title, groups, rows, notes)
 
 
