@@ -26,6 +26,7 @@ from ..constraints import average
 from ..constraints.posteriors import FEASIBLE
 from ..distances.checks import elementwise
 from ..errors import InputError
+from ..numerics.elementwise import Array
 from ..plugins import ours
 from ..validation import check_positive
 from .checker import INVERTED, ROUNDED, SUMMED, Region, refuse_other_functions
@@ -56,13 +57,10 @@ class Intervals:
     claim : float
     """
 
-    ends: NDArray[np.float64]
-    lines: tuple[NDArray[np.float64], ...]
-    beyond: NDArray[np.float64]
+    ends: Array
+    lines: tuple[Array, ...]
+    beyond: Array
     claim: float
-
-    def __repr__(self) -> str:
-        return f"Intervals(claim={self.claim!r}, intervals={len(self.lines)}, lines={sum(map(len, self.lines))})"
 
 
 def check_intervals(problem: BoundProblem, limits: Mapping[str, tuple[BoundProblem, float]], proof: Intervals) -> float:
@@ -74,11 +72,8 @@ def check_intervals(problem: BoundProblem, limits: Mapping[str, tuple[BoundProbl
         raise ProofError(f"{type(proof).__name__} is no proof by intervals.")
     limited, lower, lines = Limited(problem, limits), float(proof.claim), tuple(proof.lines)
     ends = np.append(limited.first, np.asarray(proof.ends, dtype=np.float64))
-    if (
-        math.isnan(lower)
-        or len(lines) != ends.size - 1
-        or not (np.isfinite(ends).all() and (np.diff(ends) > 0.0).all())
-    ):
+    follow = len(lines) == ends.size - 1 and np.isfinite(ends).all() and (np.diff(ends) > 0.0).all()
+    if math.isnan(lower) or not follow:
         raise ProofError("the proof has no claim, or its intervals do not follow each other from the prior's size on.")
     for a, b, rows in zip(ends[:-1].tolist(), ends[1:].tolist(), lines, strict=True):
         lower = min(lower, limited.lowest(a, b, rows, lower))
@@ -99,11 +94,14 @@ class Limited:
         self.problem = problem.replace(constraints=[*problem.constraints, *rows])
         assert self.problem.posteriors is not None
         self.region, self.posteriors = Region(self.problem), self.problem.posteriors
-        base = problem.divergence_size(problem.prior)
-        #: No posterior's size is smaller.
-        self.first = base - SUMMED * abs(base)
+        corner = np.zeros(problem.size)
+        corner[np.argmin(problem.prior)] = 1.0
+        base, largest = problem.divergence_size(problem.prior), problem.divergence_size(corner)
+        #: No posterior's size is smaller, or larger: a convex function is largest at a corner, and this one where the
+        #: prior is smallest.
+        self.first, self.largest = base - SUMMED * abs(base), largest + SUMMED * abs(largest)
 
-    def level(self, size: float) -> NDArray[np.float64]:
+    def level(self, size: float) -> Array:
         """The largest other risks that the limits allow at a size, rounded up, and at most one."""
         low, high = np.zeros(len(self.others)), np.ones(len(self.others))
         for _ in range(HALVINGS):
@@ -112,19 +110,16 @@ class Limited:
             low, high = np.where(above, low, middle), np.where(above, middle, high)
         return high
 
-    def _above(self, risks: NDArray[np.float64], size: float) -> NDArray[np.bool_]:
+    def _above(self, risks: Array, size: float) -> NDArray[np.bool_]:
         """Whether the other bounds are above their limits for certain, at some risks."""
         found = []
         with np.errstate(all="ignore"):
-            for (_, other, most), risk in zip(self.others, risks * (1.0 - ROUNDED)):
+            for (_, other, most), risk in zip(self.others, risks[:, None] * (1.0 - ROUNDED)):
                 budget = np.atleast_1d(other.budget_at(size - ROUNDED * abs(size)).value) * (1.0 - ROUNDED)
-                reached = elementwise(other.distance_function).reaches(
-                    np.array([risk]), budget, most * (1.0 + INVERTED)
-                )
-                found.append(bool(reached[0]))
-        return np.array(found)
+                found.append(elementwise(other.distance_function).reaches(risk, budget, most * (1.0 + INVERTED)))
+        return np.concatenate(found)
 
-    def lowest(self, a: float, b: float, rows: NDArray[np.float64], claim: float) -> float:
+    def lowest(self, a: float, b: float, rows: Array, claim: float) -> float:
         """The smallest bound that lines leave to sizes from ``a`` to ``b``, or the claim, whichever is smaller."""
         start, end = self.level(a), self.level(b)
         # A level of one may be cut off, and what is cut off is not convex.
@@ -133,11 +128,11 @@ class Limited:
         slope, height = self.region.supporting(rows)
         gamma, nu = rows[:, 0], rows[:, -len(self.others) :]
         with np.errstate(all="ignore"):
-            sides = []
-            for size, level in ((a, start), (b, end)):
-                parts = np.column_stack((height / slope, -size / slope, nu / gamma[:, None] * (1.0 - level)))
-                sides.append(parts.sum(axis=1) - ROUNDED * np.abs(parts).sum(axis=1))
-            left, right = sides
+            parts = [
+                np.column_stack((height / slope, -size / slope, nu / gamma[:, None] * (1.0 - level)))
+                for size, level in ((a, start), (b, end))
+            ]
+            left, right = (each.sum(axis=1) - ROUNDED * np.abs(each).sum(axis=1) for each in parts)
             fall = (left - right) / (b - a)
             left = left - ROUNDED * (np.abs(left) + np.abs(right))
         usable = np.isfinite(left) & np.isfinite(right) & np.isfinite(fall)
@@ -148,13 +143,9 @@ class Limited:
         sizes = a + wider
         return self.region.smallest_bound(x, sizes - ROUNDED * np.abs(sizes), claim)
 
-    def is_last(self, size: float, multipliers: NDArray[np.float64]) -> bool:
+    def is_last(self, size: float, multipliers: Array) -> bool:
         """Whether no posterior of a larger size keeps the limits."""
-        corner = np.zeros(self.problem.size)
-        corner[np.argmin(self.problem.prior)] = 1.0
-        # A convex function is largest at a corner, and this one where the prior is smallest.
-        largest = self.problem.divergence_size(corner)
-        if size >= largest + SUMMED * abs(largest) or self._above(np.zeros(len(self.others)), size).any():
+        if size >= self.largest or self._above(np.zeros(len(self.others)), size).any():
             return True
         nu, own = np.asarray(multipliers, dtype=np.float64), len(self.region.scales) - len(self.others)
         broken = self.region.smallest(np.zeros_like(self.region.y), nu)

@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from pacb_models.constraints.posteriors import KEPT
 from pacb_models.errors import InputError
+from pacb_models.numerics.elementwise import Array
 from pacb_models.problem import BoundProblem
 from pacb_models.proofs.intervals import Intervals, Limited, check_intervals
 from pacb_models.validation import check_positive
@@ -56,7 +56,7 @@ class CertifiedMinimum:
     proof : Intervals
     """
 
-    posterior: NDArray[np.float64]
+    posterior: Array
     bound: float
     bounds: dict[str, float]
     lower_bound: float
@@ -100,27 +100,24 @@ class _Cut(NamedTuple):
     """A size, the lines that touch there, and multipliers that prove larger ones to be empty, if they do."""
 
     size: float
-    rows: NDArray[np.float64]
-    beyond: NDArray[np.float64] | None = None
+    rows: Array
+    beyond: Array | None = None
 
 
 class _Search:
     def __init__(self, problem: BoundProblem, limited: Limited, tolerance: float) -> None:
         self.problem, self.limited, self.tolerance = problem, limited, tolerance
         self.best = math.inf
-        self.posterior: NDArray[np.float64] | None = None
+        self.posterior: Array | None = None
         self.limits = np.array([row.limit for row in limited.posteriors.rows])
         #: Where the last size was found; the first one is looked for where γ times the spread of the risks is one.
         self.z = -math.log(float(np.ptp(problem.risks)) or 1.0)
 
     def run(self) -> Intervals:
         """Halve intervals until none can hold a smaller bound."""
-        corner = np.zeros(self.problem.size)
-        corner[np.argmin(self.problem.prior)] = 1.0
-        largest = self.problem.divergence_size(corner)
         rows, none = np.zeros((0, 3 + self.limits.size)), np.zeros(self.limits.size)
-        ends = _Cut(self.limited.first, rows), _Cut(largest + 1e-12 * (1.0 + largest), rows, none)
-        intervals = [self._interval(*ends)]
+        last = self.limited.largest + 1e-12 * (1.0 + self.limited.largest)
+        intervals = [self._interval(_Cut(self.limited.first, rows), _Cut(last, rows, none))]
         for _ in range(MOST_INTERVALS):
             lower, _, a, b = intervals[0]
             middle = 0.5 * (a.size + b.size)
@@ -161,7 +158,7 @@ class _Search:
         rows[:, 1] += rows[:, 3 + own :] @ (limits[own:] - 1.0)
         return _Cut(size, rows)
 
-    def _try(self, q: NDArray[np.float64]) -> None:
+    def _try(self, q: Array) -> None:
         own = self.problem.posteriors
         if np.isnan(q).any() or (own is not None and own.violation(q) > KEPT):
             return
