@@ -109,14 +109,14 @@ class TandemFrontier(Frontier):
         return q / float(np.add.reduce(q))
 
     def lines(self, z: Array) -> Lines:
+        found = {}
         for each in np.sort(z).tolist():
-            self.checker.floor = 0.0
-            self.checker.supporting(self.rows(np.array([each])))
+            point, self.checker.floor = self.point(each), 0.0
+            (slope,), (height,) = self.checker.supporting(self.rows(np.array([each])))
+            found[each] = point.s, point.V, slope, height
             if self.checker.floor > self.floor:
                 self.floor, self.deepest = self.checker.floor, each
-        points = [self.point(each) for each in z.tolist()]
-        slope, height = self.checker.supporting(self.rows(z))
-        return Lines(np.array([each.s for each in points]), np.array([each.V for each in points]), slope, height)
+        return Lines(*np.array([found[each] for each in z.tolist()]).T)
 
     def rows(self, z: Array) -> Array:
         points = [self.point(each) for each in z.tolist()]
