@@ -20,23 +20,10 @@ def row(
 ) -> Measurement:
     """A run that is right, but for the changes. ``gap=None``: no bound came back."""
     made = {
-        **{
-            "key": f"key-{next(_numbers)}",
-            "environment": 1,
-            "suite": "made up",
-            "problem": problem,
-            "family": "nowhere",
-        },
-        **{"size": 50, "m": 100, "delta": 0.05, "distance": "kl", "divergence": "chi2", "order": 2.0, "minima": 1},
-        **{
-            "constant": "exact",
-            "prior": "uniform",
-            "solver": solver,
-            "settings": {},
-            "status": "optimal",
-            "message": "",
-        },
-        **{"bound": None if gap is None else 0.25 + gap, "reference_bound": 0.25},
+        **{"key": f"key-{next(_numbers)}", "environment": 1, "suite": "made up", "problem": problem},
+        **{"family": "nowhere", "size": 50, "m": 100, "delta": 0.05, "distance": "kl", "divergence": "chi2"},
+        **{"order": 2.0, "minima": 1, "constant": "exact", "prior": "uniform", "solver": solver, "settings": {}},
+        **{"status": "optimal", "message": "", "bound": None if gap is None else 0.25 + gap, "reference_bound": 0.25},
         **{"kkt_residual": 1e-9, "simplex_residual": 0.0, "iterations": 3, "setup_seconds": 0.0, "seconds": seconds},
         **{"time_limit": 3.0, "timestamp": "2025-01-01T00:00:00+00:00"},
     }

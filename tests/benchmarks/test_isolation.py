@@ -14,13 +14,14 @@ from .conftest import install
 
 pytestmark = pytest.mark.outside
 
+VANDALS = tuple("shallow patcher writer counter huge talker escaper clock pickler killed dying".split())
+
 #: Every solver does its worst, then returns the prior with a claim of optimality. The prior is the optimum of none of
 #: the problems. What they are given is wide enough for slsqp to recurse, and for BLAS to start threads.
 MODULE = """
 import gc, json, os, pickle, signal, sys, time
 from multiprocessing.connection import Connection
 from pathlib import Path
-
 import numpy as np
 from pacb_models import BoundProblem
 from pacb_models.benchmarks.harness.suites import Cell, Suite
@@ -104,9 +105,8 @@ class Touch:
         return Path.touch, (MARKS / "run",)
 
 
-NAMES = ["shallow", "patcher", "writer", "counter", "huge", "talker", "escaper", "clock", "pickler", "killed", "dying"]
-for _name in NAMES:
-    globals()[_name] = Vandal(_name)
+NAMES = [name for name in vars(Vandal) if name not in ("run", "needs") and not name.startswith("_")]
+globals().update((name, Vandal(name)) for name in NAMES)
 
 
 def suite():
@@ -114,8 +114,6 @@ def suite():
     cells = [Cell(problem, name) for problem in problems for name in [*NAMES, "frontier", "slsqp"]]
     return Suite("vandals", "everything in one run", tuple(cells), time_limit=20.0)
 """
-
-VANDALS = tuple("shallow patcher writer counter huge talker escaper clock pickler killed dying".split())
 
 
 @pytest.fixture

@@ -65,9 +65,8 @@ def bench(program: Path | str, out: Path, *words: str) -> dict:
     return row
 
 
+@pytest.mark.skipif(not shutil.which("pounce", path=sysconfig.get_path("scripts")), reason="pip install pounce-solver")
 def test_pounce_is_measured(tmp_path, capsys):
-    if shutil.which("pounce", path=sysconfig.get_path("scripts")) is None:
-        pytest.skip("pip install pounce-solver")
     row = bench("pounce", tmp_path / "out", "--time-limit", "30")
     assert (row.solver, row.status) == ("nl:pounce", "optimal") and correct(row)
     assert row.message.startswith(f"{row.software}: ") and row.seconds > 0.0

@@ -65,13 +65,10 @@ def rows_by_problem(directory):
 
 def wait_for_rows(directory, count, seconds=300.0):
     """Wait until a running benchmark has logged some rows."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        log = directory / LOG
-        if log.exists() and log.read_bytes().count(b"\n") >= count:
-            return
+    deadline, log = time.monotonic() + seconds, directory / LOG
+    while not (log.exists() and log.read_bytes().count(b"\n") >= count):
+        assert time.monotonic() < deadline, f"no {count} rows within {seconds} s"
         time.sleep(0.05)
-    raise AssertionError(f"no {count} rows within {seconds} s")
 
 
 def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(bench, out):
@@ -79,11 +76,9 @@ def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(bench, out):
     assert result.returncode == 0, result.stderr
     rows = rows_by_problem(out)
     fine, stuck, crash, wrong = (rows[name] for name in ("equal-H2", "equal-H3", "equal-H4", "spread-H5"))
-    assert fine.status == "optimal" and success(fine) and correct(fine)
-    assert abs(fine.gap) <= 1e-12
+    assert fine.status == "optimal" and success(fine) and correct(fine) and abs(fine.gap) <= 1e-12
     assert stuck.status == "time_limit" and not success(stuck)
-    assert stuck.time_limit == 3.0
-    assert stuck.size == 3 and stuck.distance == "linear"
+    assert (stuck.time_limit, stuck.size, stuck.distance) == (3.0, 3, "linear")
     assert crash.status == "error" and f"signal {int(signal.SIGABRT)}" in crash.message
     # The prior is no optimum here: the claim is corrected from the recomputed residual.
     assert wrong.status == "not_converged" and not wrong.claims and not correct(wrong)
@@ -130,44 +125,34 @@ def test_a_killed_run_resumes_without_losing_or_repeating(bench, out, hold):
 
 
 def test_failures_are_kept_and_retried_on_request(bench, out):
-    arguments = ("troubles", "--problems", "H3", "--time-limit", "0.3")
-    # Nothing succeeds, which the exit code says.
-    assert bench(*arguments).returncode == 1
-    assert bench(*arguments, "--resume").returncode == 1
-    assert len((out / LOG).read_text().splitlines()) == 1
-    assert bench(*arguments, "--resume", "--retry-failed").returncode == 1
-    assert len((out / LOG).read_text().splitlines()) == 2
-    assert len(read_rows(out)) == 1
+    for more, lines in ((), 1), (("--resume",), 1), (("--resume", "--retry-failed"), 2):
+        # Nothing succeeds, which the exit code says.
+        assert bench("troubles", "--problems", "H3", "--time-limit", "0.3", *more).returncode == 1
+        assert len((out / LOG).read_text().splitlines()) == lines and len(read_rows(out)) == 1
 
 
 def test_second_run_into_one_directory_is_refused(bench, out):
     arguments = ("troubles", "--problems", "H3", "--time-limit", "600")
-    stuck = bench(*arguments, wait=False)
-    try:
+    with bench(*arguments, wait=False) as stuck:
         deadline = time.monotonic() + 300
         while not (out / "environment.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         second = bench(*arguments, "--resume")
-        assert second.returncode == 2 and "another process is" in second.stderr
-    finally:
         stuck.kill()
-        stuck.wait()
+    assert second.returncode == 2 and "another process is" in second.stderr
 
 
 def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, hold, tmp_path, interruptible):
     out = tmp_path / "a place with spaces"
-    arguments = ("--suite", "many", "--problems", "-H1", "--solvers", "sleeper", "--out", out, "--no-report")
-    words = [*(f"{a}={b}" for a, b in zip(arguments[:-1:2], arguments[1::2])), "--no-report"]
+    words = ["--suite=many", "--problems=-H1", "--solvers=sleeper", f"--out={out}", "--no-report"]
     hold(12)
     running = pacb("bench", *words, wait=False)
     wait_for_rows(out, 2)
     running.send_signal(signal.SIGINT)
     _, messages = running.communicate(timeout=300)
-    assert running.returncode == 130
-    assert "Traceback" not in messages
-    assert len(load_results(out)) == 2
+    assert running.returncode == 130 and "Traceback" not in messages
+    assert len(load_results(out)) == 2 and (out / "results.csv").exists()
     hold(None)
-    assert (out / "results.csv").exists()
     assert f"The same command with --resume goes on from what {out} holds." in messages
     assert pacb("bench", *words, "--resume").returncode == 0
     assert len(read_rows(out)) == 10 == len((out / LOG).read_text().splitlines())
@@ -177,13 +162,10 @@ def test_workers_leave_when_the_runner_is_killed(bench, out, hold):
     hold(11)
     running = bench("many", wait=False)
     wait_for_rows(out, 1)
-    children = subprocess.run(
-        ["pgrep", "-P", str(running.pid)], capture_output=True, text=True, check=True
-    ).stdout.split()
-    assert children
+    children = subprocess.check_output(["pgrep", "-P", str(running.pid)], text=True).split()
     running.kill()
     running.wait()
-    assert all(gone(int(child)) for child in children)
+    assert children and all(gone(int(child)) for child in children)
 
 
 def test_scaling_measures_memory_and_spares_larger_problems(bench, out):
@@ -264,10 +246,10 @@ def test_dask_without_a_cluster_is_one_sentence(bench, monkeypatch):
 
 
 def test_problems_of_other_packages_run_with_every_capable_solver(bench, out):
-    result = bench("outside", "--solvers", "frontier,sleeper,fixed-point")
-    assert result.returncode == 0, result.stderr
-    assert {row.solver for row in read_rows(out)} == {"frontier", "sleeper", "fixed-point"}
-    assert all(success(row) and correct(row) for row in read_rows(out))
+    assert bench("outside", "--solvers", "frontier,sleeper,fixed-point").returncode == 0
+    rows = read_rows(out)
+    assert {row.solver for row in rows} == {"frontier", "sleeper", "fixed-point"}
+    assert all(success(row) and correct(row) for row in rows)
 
 
 def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, out, tmp_path):
@@ -295,16 +277,12 @@ def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, out):
     statuses = {how: row.status for how, row in rows.items() if how}
     assert statuses.pop("child") == "time_limit"
     assert set(statuses.values()) == {"error"}, statuses
-    for how, words in {
-        "text": "returned the iterations 'many'; it must be a count",
-        "exit": "SystemExit: 3",
-        "interrupt": "KeyboardInterrupt",
-        "mute": "Mute",
-        "memory": "out of memory (the limit is 1 GiB)",
-        # Not ended at the limit, though the fork holds the pipe open.
-        "fork": f"the process ended with signal {int(signal.SIGABRT)}",
-    }.items():
-        assert rows[how].message == words or words in rows[how].message
+    said = {"exit": "SystemExit: 3", "interrupt": "KeyboardInterrupt", "mute": "Mute"}
+    said |= {"memory": "out of memory (the limit is 1 GiB)"}
+    said |= {"text": "returned the iterations 'many'; it must be a count"}
+    # Not ended at the limit, though the fork holds the pipe open.
+    said |= {"fork": f"the process ended with signal {int(signal.SIGABRT)}"}
+    assert all(words in rows[how].message for how, words in said.items())
     assert (out / "results.parquet").exists() and (out / "report.html").exists()
     for how in ("child", "fork"):
         assert gone(int((plugin / how).read_text()))
@@ -316,11 +294,9 @@ def test_code_in_the_current_directory_is_not_run(plugin, tmp_path):
     here.mkdir()
     for name in ("random", "solvers", "benchmarks", "numpy", "sleepy", "sitecustomize"):
         (here / f"{name}.py").write_text(f"open({str(here / 'run')!r}, 'a').write({name!r} + ' ')\nraise SystemExit\n")
-    arguments = ("bench", "--suite", "troubles", "--problems", "H2", "--out", "out", "--no-report")
+    command = [Path(sys.executable).with_name("pacb"), "bench", "--suite", "troubles", "--problems", "H2"]
     environment = {**os.environ, "PYTHONPATH": str(plugin)}
-    program = Path(sys.executable).with_name("pacb")
-    result = subprocess.run([program, *arguments], cwd=here, env=environment, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
+    subprocess.run([*command, "--out", "out", "--no-report"], cwd=here, env=environment, check=True)
     assert not (here / "run").exists(), (here / "run").read_text()
     assert [success(row) for row in read_rows(here / "out")] == [True]
 
@@ -344,8 +320,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(bench, out, monkeypatch):
     # And Python would leave modules that are cut off.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     full = bench("many", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
-    assert full.returncode == 1
-    assert "Traceback" not in full.stderr
+    assert full.returncode == 1 and "Traceback" not in full.stderr
     assert f"cannot write '{out / LOG}': File too large" in full.stderr.splitlines()[-1]
     assert f"The same command with --resume goes on from what {out} holds." in full.stderr
     before = (out / LOG).read_text().splitlines()
@@ -393,5 +368,4 @@ def test_repetitions_are_rows_of_their_own_and_resumed_one_by_one(tmp_path):
     # As if one had run out of time: it is not measured again.
     write_log(out, [read_rows(out)[1].told({"status": "time_limit"})])
     run_suite(some_problems(5, 6), out, resume=True, repeats=3)
-    found = [(row.problem, row.repetition) for row in read_rows(out)]
-    assert found == [("p5", 0), ("p6", 0), ("p5", 1), ("p5", 2)]
+    assert [f"{row.problem} {row.repetition}" for row in read_rows(out)] == ["p5 0", "p6 0", "p5 1", "p5 2"]

@@ -21,15 +21,8 @@ from .made_up_log import frame, judged, row, write_log
 
 
 def test_found_is_a_success_within_the_gap_or_just_a_success_without_reference(tmp_path):
-    runs = frame(
-        tmp_path,
-        [
-            row("a", gap=9e-8),
-            row("b", gap=2e-7),
-            row("c", gap=0.0, status="acceptable"),
-            row("d", gap=None, bound=0.3, reference_bound=None),
-        ],
-    )
+    rows = [row("a", gap=9e-8), row("b", gap=2e-7), row("c", gap=0.0, status="acceptable")]
+    runs = frame(tmp_path, [*rows, row("d", gap=None, bound=0.3, reference_bound=None)])
     assert runs["found"].tolist() == [True, False, False, True]
     assert runs["ending"].tolist() == [Ending.FOUND, Ending.LOCAL, Ending.FAILED, Ending.FOUND]
     # A stationary point that is not the best one is no false claim.
@@ -38,14 +31,9 @@ def test_found_is_a_success_within_the_gap_or_just_a_success_without_reference(t
 
 def test_endings_are_ordered_and_a_gap_that_the_residual_explains_is_no_other_minimum(tmp_path):
     assert list(Ending) == sorted(Ending) and Ending.FOUND > Ending.LESS_ACCURATE > Ending.LOCAL > Ending.FAILED
-    rows = [
-        row("near", gap=2.2e-7, kkt_residual=2.8e-7),
-        row("elsewhere", gap=2.2e-7, kkt_residual=1e-12),
-        row("denied", gap=2.2e-7, kkt_residual=2e-6),
-    ]
-    assert frame(tmp_path, rows)["ending"].map(lambda end: Ending(end).words).tolist() == [
-        "found, less accurately", "another local minimum", "not a minimum"
-    ]  # fmt: skip
+    rows = [row("a", gap=2.2e-7, kkt_residual=residual) for residual in (2.8e-7, 1e-12, 2e-6)]
+    words = frame(tmp_path, rows)["ending"].map(lambda end: Ending(end).words).tolist()
+    assert words == ["found, less accurately", "another local minimum", "not a minimum"]
 
 
 def test_what_is_untrue_is_a_false_claim_also_of_a_repetition_that_is_not_shown(tmp_path):
@@ -86,21 +74,14 @@ def test_of_repetitions_the_worst_outcome_and_the_median_time_count(tmp_path):
         for name, values in times.items()
         for number, seconds in enumerate(values)
     ]
+    # A failure is worse than a local minimum, whatever the order.
+    fates = ({"gap": 0.0}, {"gap": None, "status": "error"}, {"gap": 1e-3})
+    rows += [row("c", key="c", repetition=number, **fate) for number, fate in enumerate(fates)]
     each = judged(tmp_path, rows).condensed.set_index("method")
-    assert each["total_seconds"].tolist() == [0.2, 0.3]
+    assert each.loc[["a", "b"], "total_seconds"].tolist() == [0.2, 0.3]
     # One repetition that missed the optimum is enough, and it is the one that is shown.
-    assert each["ending"].tolist() == [Ending.FOUND, Ending.LOCAL] and each["gap"].tolist() == pytest.approx(
-        [0.0, 1e-3]
-    )
-
-
-def test_a_failure_is_worse_than_a_local_minimum_whatever_the_order(tmp_path):
-    rows = [
-        row("a", key="k", repetition=0, gap=0.0),
-        row("a", key="k", repetition=1, gap=None, status="error"),
-        row("a", key="k", repetition=2, gap=1e-3),
-    ]
-    assert judged(tmp_path, rows).condensed["ending"].tolist() == [Ending.FAILED]
+    assert each["ending"].tolist() == [Ending.FOUND, Ending.LOCAL, Ending.FAILED]
+    assert each["gap"].tolist()[:2] == pytest.approx([0.0, 1e-3])
 
 
 def test_solvers_are_compared_on_raw_problems_with_what_is_installed(tmp_path):
@@ -165,27 +146,17 @@ def test_a_clock_that_stands_still_makes_nobody_slow(tmp_path):
     assert table["relative"].to_dict() == {"honest": 1.0, "still": 4.0}
 
 
+#: Nothing is certified, but somebody attains what another one proves to be impossible; and two repetitions.
+OPEN = [
+    row(name, gap=None, bound=bound, reference_bound=None, lower_bound=proven)
+    for name, bound, proven in (("prover", 0.27, 0.26), ("other", 0.25, None))
+]
+TWICE = [row("prover", key="k", gap=1e-3), row("prover", key="k", repetition=1, lower_bound=0.26)]
 CONTRADICTIONS = [
     ([row("low", gap=-1e-8)], "its bound lies below the certified optimum"),
     ([row("liar", simplex_residual=0.1)], "it claims an optimum that the recomputed residuals deny"),
-    ([row("prover", lower_bound=0.26)], "its lower bound lies above the optimum"),
-    # Nothing is certified, but somebody attains what another one proves to be impossible.
-    (
-        [
-            row("prover", gap=None, bound=0.27, reference_bound=None, lower_bound=0.26),
-            row("other", gap=None, bound=0.25, reference_bound=None),
-        ],
-        "its lower bound lies above the optimum",
-    ),
+    *((rows, "its lower bound lies above the optimum") for rows in ([row("prover", lower_bound=0.26)], OPEN, TWICE)),
     ([row("still", seconds=0.0, wall_seconds=2.0)], "its own clock shows much less time than passed"),
-    # A repetition that is not the one shown.
-    (
-        [
-            row("prover", key="k", repetition=0, gap=1e-3),
-            row("prover", key="k", repetition=1, lower_bound=0.26),
-        ],
-        "its lower bound lies above the optimum",
-    ),
 ]
 
 
@@ -220,9 +191,10 @@ def test_the_terminal_names_what_is_missing_and_parallel_timings(tmp_path):
 
 def test_times_of_two_machines_are_never_mixed(tmp_path):
     """The same cells on a slow and on a fast machine, merged: a line for each, and no ratio between them."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    write_log(here, [row(name, key=name, seconds=0.1) for name in ("a", "b")], processor="slow", cores=1)
-    write_log(there, [row(name, key=name, seconds=0.001) for name in ("a", "b")], processor="fast", cores=1)
+    here, there, again = (
+        write_log(tmp_path / place, [row(name, key=name, seconds=seconds) for name in "ab"], processor=kind, cores=1)
+        for place, seconds, kind in (("here", 0.1, "slow"), ("there", 0.001, "fast"), ("again", 0.3, "slow"))
+    )
     both = merge([here, there], tmp_path / "both")
     results = load_results(both)
     assert results["machine"].tolist() == [1, 1, 2, 2] and results["source"].tolist() == ["here"] * 2 + ["there"] * 2
@@ -233,9 +205,6 @@ def test_times_of_two_machines_are_never_mixed(tmp_path):
     assert table["relative"].tolist() == pytest.approx([1.0] * 4)
     assert "which differ in processor" in write_report(both).read_text()
     # Two directories of one machine are repetitions of each other.
-    again = write_log(
-        tmp_path / "again", [row(name, key=name, seconds=0.3) for name in ("a", "b")], processor="slow", cores=1
-    )
     each = Judged(load_results(merge([here, again], tmp_path / "twice"))).condensed
     assert each["method"].tolist() == ["a", "b"] and each["total_seconds"].tolist() == pytest.approx([0.2, 0.2])
     with pytest.raises(InputError, match="holds results already"):
@@ -244,31 +213,23 @@ def test_times_of_two_machines_are_never_mixed(tmp_path):
         merge([here, here], tmp_path / "one")
     comparison = compare(here, there)
     assert comparison.times().empty and "different machines" in str(comparison)
+    with pytest.raises(InputError, match="no cell in common"):
+        compare(here, write_log(tmp_path / "other", [row("a")]))
 
 
 @pytest.fixture
 def two_runs(tmp_path):
     """A run and a later one: slower, faster, about as fast; one cell newly wrong, one newly right, one new."""
 
-    def cells(slow, fast, same):
-        return [
-            *(row("slow", f"p{k}", seconds=slow, key=f"slow{k}") for k in range(3)),
-            *(row("fast", f"p{k}", seconds=fast, key=f"fast{k}") for k in range(3)),
-            row("same", "p0", seconds=same, key="same0"),
-        ]
+    def cells(slow, fast, same, **changes):
+        times = [("slow", slow, k) for k in range(3)] + [("fast", fast, k) for k in range(3)] + [("same", same, 0)]
+        rows = [row(name, f"p{k}", seconds, key=f"{name}{k}") for name, seconds, k in times]
+        return rows + [row("changed", "p0", key="lost", **changes)]
 
-    before = [
-        *cells(0.10, 0.50, 0.100),
-        row("changed", "p0", key="lost"),
-        row("changed", "p1", key="won", gap=None, status="time_limit"),
-        row("gone", "p0", key="gone"),
-    ]
-    after = [
-        *cells(0.20, 0.25, 0.105),
-        row("changed", "p0", key="lost", gap=1e-3),
-        row("changed", "p1", key="won"),
-        row("new", "p0", key="new"),
-    ]
+    before, out_of_time = cells(0.10, 0.50, 0.100), {"gap": None, "status": "time_limit"}
+    before += [row("changed", "p1", key="won", **out_of_time), row("gone", "p0", key="gone")]
+    after = cells(0.20, 0.25, 0.105, gap=1e-3)
+    after += [row("changed", "p1", key="won"), row("new", "p0", key="new")]
     return write_log(tmp_path / "before", before), write_log(tmp_path / "after", after)
 
 
@@ -291,26 +252,16 @@ def test_compare_says_what_became_faster_slower_and_wrong(two_runs):
 @pytest.mark.outside
 def test_compare_from_the_command_line_fails_when_something_became_wrong(two_runs, pacb):
     before, after = two_runs
-    worse = pacb("bench", "--compare", before, after)
-    assert worse.returncode == 1 and "became wrong: 1" in worse.stdout
-    same = pacb("bench", "--compare", after, after)
-    assert same.returncode == 0 and "became wrong: 0" in same.stdout, same.stderr
-
-
-def test_compare_refuses_runs_without_a_common_cell(tmp_path):
-    first, second = (write_log(tmp_path / name, [row("a")]) for name in ("first", "second"))
-    with pytest.raises(InputError, match="no cell in common"):
-        compare(first, second)
+    for first, wrong in ((before, 1), (after, 0)):
+        done = pacb("bench", "--compare", first, after)
+        assert done.returncode == wrong and f"became wrong: {wrong}" in done.stdout
 
 
 def test_a_constrained_problem_is_a_kind_of_its_own_and_breaking_a_row_is_told_beside_the_simplex(tmp_path):
     constrained: dict[str, Any] = {"constraints": "latency at most 25", "family": "latency", "problem": "limited"}
-    rows = [
-        row("a", **constrained, constraint_residual=0.0),
-        row("b", **constrained, constraint_residual=3e-2, status="not_converged"),
-        row("a", problem="free"),
-        row("b", problem="free", status="not_converged"),
-    ]
+    rows = [row("a", **constrained, constraint_residual=0.0), row("a", problem="free")]
+    rows.insert(1, row("b", **constrained, constraint_residual=3e-2, status="not_converged"))
+    rows.append(row("b", problem="free", status="not_converged"))
     runs = frame(tmp_path, rows)
     assert list(runs["kind"]) == ["constrained kl", "constrained kl", "kl", "kl"]
     page = write_report(tmp_path).read_text()
