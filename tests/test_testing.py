@@ -27,16 +27,13 @@ ENDLESS = """
 import time
 from hypothesis import given, strategies as st
 
-def test_asleep():
-    time.sleep(600)
+def test_asleep(): time.sleep(600)
 
 @given(st.integers())
 def test_endless_property(n):
-    while True:
-        pass
+    while True: pass
 
-def test_another():
-    pass
+def test_another(): pass
 """
 SKIPPING = """
 import pytest
@@ -45,8 +42,7 @@ import pytest
 def test_skipped(): ...
 
 @pytest.mark.xfail(reason="known")
-def test_expected_failure():
-    assert False
+def test_expected_failure(): assert False
 
 def test_of_raw_files(data_dir): ...
 """
@@ -68,9 +64,8 @@ def suite(tmp_path):
     def run(text: str, *command: object, **variables: str) -> subprocess.CompletedProcess:
         (tmp_path / "test_it.py").write_text(text)
         kept = {name: value for name, value in os.environ.items() if name not in ("CI", "PACB_DATA")}
-        return subprocess.run(
-            [sys.executable, *map(str, command)], cwd=tmp_path, env=kept | variables, capture_output=True, text=True
-        )
+        keywords = {"cwd": tmp_path, "env": kept | variables, "capture_output": True, "text": True}
+        return subprocess.run([sys.executable, *map(str, command)], **keywords)
 
     run.directory = tmp_path
     return run

@@ -14,17 +14,12 @@ from pacb_models.solving.registry import solver_names
 pytestmark = pytest.mark.outside
 
 MINE = """
-from dataclasses import dataclass
-
 import beside
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-
-@dataclass(eq=False)
 class Mine(Solver):
-    steps: int = 3
-    name = "mine"
+    name, steps = "mine", 3
     needs = ("problem.bound_at",)
 
     def run(self, problem, note=""):
@@ -50,15 +45,13 @@ def test_solve_and_check_take_a_file(here, pacb):
     words = ["--m", "50", "--distance", "linear"]
     solution = pacb("solve risks.csv", *words, "--solver", "mine.py:SOLVER", "--option", "note=hello", "--json").json
     assert (solution["solver"], solution["message"], solution["iterations"]) == ("mine", "hello", 3)
-    rows = pacb("check risks.csv", *words, "--solvers", f"{here}/mine.py,frontier,mine.py:SOLVER", "--json").json[
-        "rows"
-    ]
-    assert [row["solver"] for row in rows] == ["mine", "frontier"]
+    table = pacb("check risks.csv", *words, "--solvers", f"{here}/mine.py,frontier,mine.py:SOLVER", "--json").json
+    assert [row["solver"] for row in table["rows"]] == ["mine", "frontier"]
 
 
 def test_a_file_that_changed_is_another_solver(here, pacb):
     for steps in (3, 4):
-        (here / "mine.py").write_text(MINE.replace("steps: int = 3", f"steps: int = {steps}"))
+        (here / "mine.py").write_text(MINE.replace('"mine", 3', f'"mine", {steps}'))
         assert pacb("solve risks.csv --m 50 --distance linear --solver mine.py --json").json["iterations"] == steps
 
 
@@ -103,7 +96,7 @@ def test_bench_gives_it_the_problems_of_a_suite(here, pacb):
         ("raise SystemExit('bye')", "mine.py", "solver 'mine.py' cannot be used: SystemExit: bye."),
         (MINE.replace('"mine"', '"frontier"'), "mine.py", "has the name 'frontier', which another solver has"),
         (MINE.replace('"mine"', '"a,b"'), "mine.py", "has the name 'a,b'; a solver's name has letters"),
-        (MINE.replace('name = "mine"', ""), "mine.py", "'mine.py' cannot be used: AttributeError"),
+        (MINE.replace("name, steps", "_, steps"), "mine.py", "'mine.py' cannot be used: AttributeError"),
     ],
 )
 @pytest.mark.parametrize("command", ["solve --solver", "check --solvers", "bench --out out --solvers"])

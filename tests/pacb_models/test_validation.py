@@ -1,6 +1,9 @@
 """Every bad input is one sentence: the argument, the offending value and its index, what was expected."""
 
+import math
 import re
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,19 +28,8 @@ BAD = [
     ({"risks": [0.1, "low", "high"]}, [r"risks\[1\] is 'low'", "number"]),
     ({"risks": {"a": 0.1}}, ["risks is {'a': 0.1}", "sequence of numbers"]),
     ({"risks": "0.1 0.2"}, ["risks is '0.1 0.2'", "sequence of numbers"]),
-    # m
-    ({"m": 0}, [r"\bm\b", r"\b0\b"]),
-    ({"m": 10.0}, [r"\bm\b", r"10\.0"]),
-    ({"m": True}, [r"\bm\b", "True"]),
-    ({"m": "many"}, [r"\bm\b", "many"]),
-    ({"m": None}, [r"\bm\b", "None"]),
-    ({"m": 10**9 + 1}, [r"\bm\b", "1000000001"]),
-    # delta
-    ({"delta": 0.0}, ["delta is 0.0", "strictly between 0 and 1"]),
-    ({"delta": 1.0}, ["delta is 1.0", "strictly between 0 and 1"]),
-    ({"delta": float("nan")}, ["delta is nan"]),
-    ({"delta": True}, ["delta is True"]),
-    ({"delta": "small"}, ["delta is 'small'"]),
+    *(({"m": m}, [rf"\bm is {m!r}"]) for m in (0, 10.0, True, "many", None, 10**9 + 1)),
+    *(({"delta": d}, ["delta is .*strictly between 0 and 1"]) for d in (0.0, 1.0, math.nan, True, "small")),
     # prior
     ({"prior": [0.5, 0.5]}, ["prior has 2 entries", "3 risks"]),
     ({"prior": [0.5, 0.7, -0.2]}, [r"prior\[2\] is -0\.2", "positive"]),
@@ -56,12 +48,10 @@ BAD = [
     ({"distance": "pinsker"}, ["pinsker", "chi2", "linear", "squared", "kl"]),
     ({"distance": "ch", "divergence": "renyi"}, ["'?ch'?", "renyi", "linear", "squared", "kl"]),
     ({"divergence": "renyi", "constant": "paper"}, ["paper", "renyi", "chi2"]),
-    # order
-    ({"divergence": "renyi", "order": 1.0}, ["order is 1.0", "above 1"]),
-    ({"divergence": "renyi", "order": float("inf")}, ["order is inf", "finite"]),
-    ({"divergence": "renyi", "order": float("nan")}, ["order is nan"]),
-    ({"divergence": "renyi", "order": "two"}, ["order is 'two'"]),
-    ({"divergence": "renyi", "order": True}, ["order is True"]),
+    *(
+        ({"divergence": "renyi", "order": a}, ["order is .*finite.*above 1"])
+        for a in (1.0, math.inf, math.nan, "two", True)
+    ),
 ]
 
 
@@ -141,12 +131,10 @@ NO_REAL_NUMBERS = [
     np.ma.masked_array([0.1, 0.9, 0.4], mask=[False, True, False]),
     np.array([0.1, 0.9, 0.4 + 0j]),
     [0.1, 0.9, 0.4j],
-    np.array([1, 0, 0], dtype="timedelta64[s]"),
-    np.array([0, 1, 2], dtype="datetime64[D]"),
+    *(np.array([0, 1, 2], dtype=kind) for kind in ("timedelta64[s]", "datetime64[D]")),
     ["0.1", "0.9", "0.4"],
     np.array([0.1, "0.9", 0.4], dtype=object),
-    [0.1, 10**400, 0.2],
-    [0.1, None, 0.2],
+    *([0.1, value, 0.2] for value in (10**400, None)),
     [[0.1, 0.2], [0.3]],
 ]
 
@@ -164,16 +152,13 @@ def test_only_real_numbers_that_are_known(values):
         lambda: pm.clopper_pearson(1, 50, values),
     ):
         with pytest.raises(
-            pm.InputError, match=r"(must be a number|must be known|array of numbers|sequence of numbers)"
+            pm.InputError, match=r"must be a number|must be known|(array|sequence) of numbers"
         ) as caught:
             refused()
         assert_one_sentence(str(caught.value), [])
 
 
 def test_unusual_arrays_of_known_real_numbers():
-    from decimal import Decimal
-    from fractions import Fraction
-
     expected = [0.125, 0.25, 1.0]
     for values in (
         np.ma.masked_array(expected),
