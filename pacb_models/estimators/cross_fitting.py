@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_memory
 
 from ..errors import InputError
 from ..validation import check_count
-from .members import opinions, train
+from .members import Parameters, opinions, train
 
 Progress = Callable[[int, int], None]
 Fold = tuple[np.ndarray, np.ndarray]
@@ -27,7 +27,7 @@ class Training:
 
     names: list[str]
     members: list[Any]
-    parameters: list[dict[str, Any]]
+    parameters: Parameters
     X: Any
     y: np.ndarray
     classes: np.ndarray

@@ -33,6 +33,8 @@ from ..errors import InputError
 from ..validation import all_or_refuse, check_number, first_repeated, refuse_masked, vector
 from .sharing import predict_members, train_members
 
+#: Fit parameters, for each member.
+Parameters = Sequence[dict[str, Any]]
 #: What a certificate says of classifiers that were trained again, and of those that were trained with weights.
 REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted ones."
 WEIGHTED = "Weights of examples were for training only: the examples that certify count alike."
@@ -197,7 +199,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         order = random.permutation(examples)
         return np.sort(order[count:]), np.sort(order[:count])
 
-    def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _member_parameters(self, fit_params: dict[str, Any]) -> Parameters:
         """The fit parameters of each classifier: routed where routing is on, else the same for all."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **fit_params)
@@ -230,12 +232,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 
 def train(
-    members: Sequence[Any],
-    X: Any,
-    y: np.ndarray,
-    rows: np.ndarray,
-    parameters: Sequence[dict[str, Any]],
-    n_jobs: int | None = None,
+    members: Sequence[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: Parameters, n_jobs: int | None = None
 ) -> list[Any]:
     """The members fitted on these rows, with the fit parameters of each; those that share work do it once."""
     X_rows, y_rows = _safe_indexing(X, rows), y[rows]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..problem import Problem
@@ -18,9 +19,10 @@ from .display import Axes, Display, new_figure
 from .palette import Palette
 from .style import BLACK, BLUE, GREY, VERMILION, literal, styled
 
+Bounds = Mapping[str, Mapping[str, Any]]
 _SYMBOLS = {"delta": "δ", "m": "m", "order": "order"}
 #: The bounds that are drawn when the caller names none: arguments of the problem that change.
-BOUNDS: dict[str, dict[str, Any]] = {
+BOUNDS: Bounds = {
     "χ², linear": {"divergence": "chi2", "distance": "linear"},
     "χ², squared": {"divergence": "chi2", "distance": "squared"},
     "χ², kl": {"divergence": "chi2", "distance": "kl"},
@@ -52,11 +54,7 @@ class DivergenceDisplay(Display):
 
     @classmethod
     def from_problem(
-        cls,
-        problem: Problem,
-        parameter: str = "delta",
-        values: Sequence[float] | np.ndarray | None = None,
-        bounds: Mapping[str, Mapping[str, Any]] | None = None,
+        cls, problem: Problem, parameter: str = "delta", values: ArrayLike | None = None, bounds: Bounds | None = None
     ) -> DivergenceDisplay:
         """Minimise each bound at each value; ``bounds`` are changes for ``problem.replace``, by the names to show."""
         check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")

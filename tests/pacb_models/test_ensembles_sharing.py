@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
 from sklearn.decomposition import TruncatedSVD
 from sklearn.neighbors import KNeighborsClassifier
@@ -114,41 +114,36 @@ def test_members_are_svcs_in_pipelines_and_when_cloned(shape):
         np.testing.assert_array_equal(again.decision_function(X), own.decision_function(X))
 
 
-def test_refit_of_certified_svms():
+APPLIED = []
+
+
+def doubled(X):
+    """A transformation that notes when it is applied."""
+    APPLIED.append(len(X))
+    return 2.0 * X
+
+
+def test_shared_work_is_done_once_and_the_rest_in_one_go(monkeypatch):
+    """One call of joblib: with one for each preprocessing, all but one process would wait."""
+    sizes = []
+
+    class Counted(joblib.Parallel):
+        def __call__(self, jobs):
+            jobs = list(jobs)
+            sizes.append(len(jobs))
+            return super().__call__(jobs)
+
     X, y = load_iris(return_X_y=True)
-    model = CertifiedClassifier(machines(), refit=True, cv=2, random_state=0).fit(X, y)
-    for member, machine in zip(model.estimators_, machines(), strict=True):
-        np.testing.assert_array_equal(member.predict(X), machine.fit(X, y).predict(X))
-
-
-class Counting(TransformerMixin, BaseEstimator):
-    """A scaler that counts how often it is fitted and applied."""
-
-    fits = applications = 0
-
-    def __init__(self, factor=2.0):
-        self.factor = factor
-
-    def fit(self, X, y=None):
-        type(self).fits += 1
-        self.fitted_ = True
-        return self
-
-    def transform(self, X):
-        type(self).applications += 1
-        return self.factor * np.asarray(X)
-
-
-def test_preprocessing_is_done_once(monkeypatch):
-    X, y = load_iris(return_X_y=True)
-    members = [make_pipeline(Counting(), StandardScaler(), machine) for machine in machines()]
-    members += [make_pipeline(Counting(), StandardScaler(), KNeighborsClassifier(k)) for k in (1, 5, 9)]
-    monkeypatch.setattr(Counting, "fits", 0)
-    monkeypatch.setattr(Counting, "applications", 0)
+    neighbours = [KNeighborsClassifier(k) for k in (1, 5, 9)]
+    steps = [(FunctionTransformer(doubled), StandardScaler(), each) for each in (*machines(), *neighbours)]
+    steps += [(TruncatedSVD(k, random_state=0), neighbours[1]) for k in (1, 2, 3)]
+    members = [clone(make_pipeline(*each)) for each in steps]
+    monkeypatch.setattr(sharing, "Parallel", Counted)
+    APPLIED.clear()
     together = train_members([clone(member) for member in members], X, y, None)
-    assert (Counting.fits, Counting.applications) == (1, 1)
+    assert APPLIED == [150]
     found = predict_members(together, X, None)
-    assert Counting.applications == 2
+    assert APPLIED == [150, 150] and sizes == [6, 6]
     for labels, member in zip(found, members, strict=True):
         np.testing.assert_array_equal(labels, member.fit(X, y).predict(X))
 
@@ -206,9 +201,10 @@ def test_certified_svms_share_kernels_of_two_widths(gamma):
     X, y = load_digits(return_X_y=True)
     X, y = X[:400], y[:400]
     grid = [{"C": [0.1, 1.0, 10.0], "gamma": [gamma, 0.003]}]
-    shared = CertifiedClassifier(estimator=SVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
+    common = {"param_grid": grid, "cv": 3, "refit": gamma == "scale", "random_state": 0}
+    shared = CertifiedClassifier(estimator=SVC(), **common).fit(X, y)
     assert len({id(member.family_) for member in shared.estimators_}) == 2
-    plain = CertifiedClassifier(estimator=PlainSVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
+    plain = CertifiedClassifier(estimator=PlainSVC(), **common).fit(X, y)
     np.testing.assert_array_equal(shared.cv_errors_, plain.cv_errors_)
     np.testing.assert_array_equal(shared.errors_, plain.errors_)
     np.testing.assert_array_equal(shared.predict_proba(X), plain.predict_proba(X))
@@ -224,27 +220,6 @@ def test_the_environment_sets_how_much_memory_kernels_may_take(monkeypatch):
     monkeypatch.setenv(sharing.LIMIT_VARIABLE, "plenty")
     with pytest.raises(InputError, match="PACB_KERNEL_GIB is 'plenty'; it must be a number of GiB"):
         train_members(machines(), X, y, None)
-
-
-def test_pipelines_of_different_preprocessing_are_trained_in_one_go(monkeypatch):
-    """One call of joblib: with one for each preprocessing, all but one process would wait."""
-    X, y = load_iris(return_X_y=True)
-    members = [make_pipeline(TruncatedSVD(k, random_state=0), KNeighborsClassifier(3)) for k in (1, 2, 3)]
-    members += [make_pipeline(StandardScaler(), KNeighborsClassifier(k)) for k in (1, 5)]
-    sizes = []
-
-    class Counted(joblib.Parallel):
-        def __call__(self, jobs):
-            jobs = list(jobs)
-            sizes.append(len(jobs))
-            return super().__call__(jobs)
-
-    monkeypatch.setattr(sharing, "Parallel", Counted)
-    together = train_members([clone(member) for member in members], X, y, None)
-    found = predict_members(together, X, None)
-    assert sizes == [5, 5]
-    for labels, member in zip(found, members, strict=True):
-        np.testing.assert_array_equal(labels, member.fit(X, y).predict(X))
 
 
 def test_rows_of_another_width_are_refused():
