@@ -14,7 +14,6 @@ class Pinsker(Quadratic):
 
     name = "pinsker"
     scale = 2.0
-    coefficients = (2.0,)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
         if power is None and constant == "paper":

@@ -16,7 +16,7 @@ from ..numerics.exponential_means import log_largest_exponential
 from ..numerics.one_sided import log_largest_exponential_above
 from ..numerics.rounding import Constant, from_fraction, from_logarithm
 from .distance import Forward, Inverse
-from .squared import Even
+from .squared import EvenPolynomial
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
@@ -26,7 +26,7 @@ _SECOND, _THIRD = 2.0 / 9.0, 16.0 / 135.0
 
 
 @final
-class SixthDegree(Even):
+class SixthDegree(EvenPolynomial):
     r""":math:`r = L + \sqrt y` with ``y`` the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
 
     name = "ch"

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from ..models.direct_bounds import ExcessAlgebra
 
 
-class Even(Distance):
-    """An even polynomial of the deviation, by its coefficients."""
+class EvenPolynomial(Distance):
+    """An even polynomial of the deviation."""
 
-    coefficients: tuple[float, ...]
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Those of its second, fourth, ... power."""
+        raise NotImplementedError
 
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(self.coefficients, start=1))
@@ -39,7 +42,7 @@ class Even(Distance):
         return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
 
 
-class Quadratic(Even):
+class Quadratic(EvenPolynomial):
     r""":math:`\phi = s\,(l - \hat l)^2` with a scale :math:`s`, hence :math:`r = L + \sqrt{b/s}`.
 
     Moments of the ``p``-th power are :math:`s^p` times the deviation's of the power ``2p``; exponential ones are
@@ -47,6 +50,10 @@ class Quadratic(Even):
     """
 
     scale: float
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        return (self.scale,)
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
         if not isinstance(budget, np.ndarray) and budget <= 0.0:
@@ -97,4 +104,3 @@ class Squared(Quadratic):
 
     name = "squared"
     scale = 1.0
-    coefficients = (1.0,)
