@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.families import instance
-from pacb_models.constraints import Posteriors
 from pacb_models.constraints.tilting import PASSES
 from pacb_models.proofs import Leaf, Proof
 from pacb_models.solvers.exact.constrained import search_set
@@ -150,45 +149,31 @@ def test_a_second_minimum_under_a_cap_is_not_taken_for_the_first():
 
 def test_posteriors_of_one_point():
     """Caps that sum to one leave no choice."""
-    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=pm.weights(at_most=[0.5, 0.25, 0.25]))
-    solution = pm.solve(problem, "frontier")
-    assert solution.posterior == pytest.approx([0.5, 0.25, 0.25])
-    assert solution.is_global
-    assert Posteriors(3, problem.constraints).violation(solution.posterior) <= 1e-12
+    caps = [0.5, 0.25, 0.25]
+    solution = pm.solve(pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=pm.weights(at_most=caps)), "frontier")
+    assert solution.posterior == pytest.approx(caps, abs=1e-12) and solution.is_global
 
 
 @pytest.mark.parametrize(
-    ("risks", "settings", "constraints", "posterior"),
+    ("risks", "settings", "support", "caps", "posterior"),
     [
-        (
-            [0.338, 0.053, 0.357],
-            {"m": 10000, "distance": "squared"},
-            [pm.support(sizes=[0.8, 1.3, 1.0], total=2.3), pm.weights(at_most=[0.47, 0.39, 0.8])],
-            [0.0, 0.39, 0.61],
-        ),
-        (
-            [0.399, 0.367, 0.042],
-            {"m": 100},
-            [pm.support(sizes=[4.5, 1.9, 4.9], total=6.8), pm.weights(at_most=[0.91, 0.4, 0.63])],
-            [0.0, 0.37, 0.63],
-        ),
+        ([0.338, 0.053, 0.357], (10000, "squared"), ([0.8, 1.3, 1.0], 2.3), [0.47, 0.39, 0.8], [0.0, 0.39, 0.61]),
+        ([0.399, 0.367, 0.042], (100, "kl"), ([4.5, 1.9, 4.9], 6.8), [0.91, 0.4, 0.63], [0.0, 0.37, 0.63]),
         (
             [0.451, 0.463, 0.428, 0.096],
-            {"m": 100000, "distance": "pinsker", "divergence": "kl"},
-            [pm.support(at_most=2), pm.weights(at_most=[0.58, 0.52, 0.4, 0.48])],
+            (100000, "pinsker", "kl"),
+            ([1.0] * 4, 2.0),
+            [0.58, 0.52, 0.4, 0.48],
             [0.52, 0.0, 0.0, 0.48],
         ),
-        (
-            [0.1, 0.3, 0.35, 0.4],
-            {"m": 100, "divergence": "kl"},
-            [pm.support(at_most=2), pm.weights(at_most=0.7)],
-            [0.7, 0.3, 0.0, 0.0],
-        ),
+        ([0.1, 0.3, 0.35, 0.4], (100, "kl", "kl"), ([1.0] * 4, 2.0), 0.7, [0.7, 0.3, 0.0, 0.0]),
     ],
 )
-def test_a_branch_over_supports_is_never_dropped(risks, settings, constraints, posterior):
+def test_a_branch_over_supports_is_never_dropped(risks, settings, support, caps, posterior):
     """Sizes are compared as the decimals that were typed, and a branch without a lower bound stays open."""
-    problem = pm.BoundProblem(risks, constraints=constraints, **settings)
+    (m, *names), (sizes, total) = settings, support
+    constraints = [pm.support(sizes=sizes, total=total), pm.weights(at_most=caps)]
+    problem = pm.BoundProblem(risks, m, 0.05, *names, constraints=constraints)
     solution, known = pm.solve(problem, "frontier"), problem.bound(posterior)
     assert solution.is_global
     assert solution.bound <= known * (1.0 + 1e-9)
@@ -197,57 +182,40 @@ def test_a_branch_over_supports_is_never_dropped(risks, settings, constraints, p
 
 @pytest.mark.parametrize("order", [2.0, 10.0, 50.0])
 def test_a_row_that_every_posterior_keeps_changes_nothing(order):
-    settings = {"m": 8084, "distance": "squared", "divergence": "renyi", "order": order, "prior": [0.2, 0.8]}
-    free = pm.solve(pm.BoundProblem([0.675, 0.973], **settings))
-    kept = pm.solve(pm.BoundProblem([0.675, 0.973], constraints=[pm.average([1.0, 1.0], at_most=1.0)], **settings))
-    assert kept.is_global
-    assert kept.bound == pytest.approx(free.bound, rel=1e-10)
+    free = pm.BoundProblem([0.675, 0.973], 8084, 0.05, "squared", "renyi", prior=[0.2, 0.8], order=order)
+    kept = pm.solve(free.replace(constraints=[pm.average([1.0, 1.0], at_most=1.0)]))
+    assert kept.is_global and kept.bound == pytest.approx(pm.solve(free).bound, rel=1e-10)
 
 
 @pytest.mark.parametrize(
-    ("risks", "settings", "constraints", "bound"),
+    ("risks", "settings", "constraints"),
     [
-        (
-            [0.344, 0.348, 0.243, 0.127, 0.328],
-            {"m": 30000, "distance": "pinsker", "divergence": "kl"},
-            [pm.weights(at_most=0.76)],
-            0.165586971,
-        ),
-        ([0.1, 0.3, 0.35, 0.4], {"m": 10000, "divergence": "kl"}, [pm.weights(at_most=0.7)], None),
-        (
-            [0.253, 0.259, 0.043],
-            {"m": 500, "distance": "squared", "divergence": "renyi", "order": 10.0},
-            [pm.average([3.24, 2.31, 8.38], at_most=2.32)],
-            None,
-        ),
+        ([0.344, 0.348, 0.243, 0.127, 0.328], (30000, "pinsker", "kl"), [pm.weights(at_most=0.76)]),
+        ([0.1, 0.3, 0.35, 0.4], (10000, "kl", "kl"), [pm.weights(at_most=0.7)]),
+        ([0.253, 0.259, 0.043], (500, "squared", "renyi"), [pm.average([3.24, 2.31, 8.38], at_most=2.32)]),
         # The exchange rate is steeper than where an order's lines end; with nothing found yet, every bound is too high.
-        (
-            [0.075, 0.103, 0.075, 0.103, 0.154],
-            {"m": 2841, "distance": "linear", "divergence": "kl", "prior": [0.22, 0.14, 0.05, 0.4, 0.19]},
-            [pm.support(at_most=3)],
-            None,
-        ),
+        ([0.075, 0.103, 0.075, 0.103, 0.154], (2841, "linear", "kl"), [pm.support(at_most=3)]),
         (
             [0.09, 0.075],
-            {"m": 1, "distance": "relative", "divergence": "kl"},
+            (1, "relative", "kl"),
             [pm.average([3.07, 7.93], at_most=6.23), pm.support(sizes=[3.4, 0.6], total=3.4)],
-            None,
         ),
         # Between almost equal risks slopes overflow, and with them the multipliers of a row in a small unit.
         (
             [9e-301, 0.0, 7e-301],
-            {"m": 10**9, "distance": "squared", "divergence": "renyi", "order": 10.0},
+            (10**9, "squared", "renyi"),
             [pm.average([2e-13, 9e-13, 5e-13], at_most=5e-13), pm.support(at_most=2)],
-            None,
         ),
     ],
 )
-def test_problems_without_an_answer_once_have_a_proven_one(risks, settings, constraints, bound):
+def test_problems_without_an_answer_once_have_a_proven_one(risks, settings, constraints):
     """Steps divided by a slope near zero, and a residual of weights that are zero, left them open."""
-    solution = pm.solve(pm.BoundProblem(risks, constraints=constraints, **settings), "frontier")
-    assert solution.is_global
-    assert solution.kkt_residual < 1e-9
-    assert bound is None or solution.bound == pytest.approx(bound, rel=1e-8)
+    m, distance, divergence = settings
+    prior = [0.22, 0.14, 0.05, 0.4, 0.19] if m == 2841 else None
+    problem = pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=10.0, constraints=constraints)
+    solution = pm.solve(problem, "frontier")
+    assert solution.is_global and solution.kkt_residual < 1e-9
+    assert m != 30000 or solution.bound == pytest.approx(0.165586971, rel=1e-8)
 
 
 def of_large_order():
