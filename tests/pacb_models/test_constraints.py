@@ -76,18 +76,11 @@ def test_constraints_are_carried_along():
     counted = pm.BoundProblem.from_counts([50, 60, 75, 90], m=500, constraints=EVERY[:1])
     assert counted.replace(delta=0.2).posteriors.rows[0].name == "latency"
     record = json.loads(asked.to_json())
-    assert record["schema"] == 3 and [each["kind"] for each in record["constraints"]] == [
-        "average",
-        "average",
-        "weights",
-        "support",
-    ]
+    assert record["schema"] == 3
+    assert [each["kind"] for each in record["constraints"]] == ["average", "average", "weights", "support"]
     assert "constraints" not in json.loads(problem().to_json())
-
-
-def test_one_constraint_needs_no_list():
-    alone = pm.BoundProblem(RISKS, m=500, constraints=pm.support(at_most=2))
-    same(alone.constraints, [pm.support(at_most=2)])
+    # One constraint needs no list.
+    same(pm.BoundProblem(RISKS, m=500, constraints=pm.support(at_most=2)).constraints, [pm.support(at_most=2)])
 
 
 def test_constraints_never_change():
@@ -200,8 +193,7 @@ def test_constraints_that_cannot_hold_are_named(constraints, sentence):
 
 def random_set(draw, rows=3):
     """Rows that some random posterior keeps, and caps and floors around it."""
-    seed = draw(st.integers(0, 2**32 - 1))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     size = int(rng.integers(2, 9))
     q = rng.dirichlet(np.full(size, 0.5))
     made = []
@@ -219,9 +211,8 @@ sets = st.composite(random_set)()
 
 
 def test_a_limit_is_changed_in_its_place():
-    made = (pm.average([1.0, 2.0, 3.0], at_most=2.5), pm.support(at_most=2), pm.weights(at_most=0.6))
-    before, changed, after = with_limit(made, 1, "at_most", 3)
-    assert before is made[0] and after is made[2] and changed.at_most == 3
+    before, changed, after = with_limit(EVERY[:1] + [pm.support(at_most=2)] + EVERY[2:3], 1, "at_most", 3)
+    assert before is EVERY[0] and after is EVERY[2] and changed.at_most == 3
 
 
 @settings(max_examples=60)
@@ -229,19 +220,12 @@ def test_a_limit_is_changed_in_its_place():
 def test_linear_minimisation_against_a_linear_program(given_set):
     rng, q, posteriors = given_set
     costs = rng.normal(size=q.size)
-    reference = linprog(
-        costs,
-        A_ub=[row.values for row in posteriors.rows] or None,
-        b_ub=[row.limit for row in posteriors.rows] or None,
-        A_eq=np.ones((1, q.size)),
-        b_eq=[1.0],
-        bounds=np.column_stack((posteriors.lower, posteriors.upper)),
-    ).fun
-    found, _ = posteriors.minimise(costs)
-    assert posteriors.violation(found) <= 1e-9
-    assert abs(found.sum() - 1.0) <= 1e-9
+    values, limits = [row.values for row in posteriors.rows] or None, [row.limit for row in posteriors.rows] or None
+    bounds = np.column_stack((posteriors.lower, posteriors.upper))
+    reference = linprog(costs, values, limits, np.ones((1, q.size)), [1.0], bounds).fun
+    found, multipliers = posteriors.minimise(costs)
+    assert posteriors.violation(found) <= 1e-9 and abs(found.sum() - 1.0) <= 1e-9
     assert costs @ found == pytest.approx(reference, abs=1e-6)
-    multipliers = posteriors.minimise(costs)[1]
     proven = posteriors.lowest(costs, multipliers)
     assert proven <= costs @ q + 1e-9 and proven == pytest.approx(reference, abs=1e-6)
     assert multipliers.shape == (len(posteriors.rows),) and (multipliers >= 0.0).all()
@@ -288,8 +272,7 @@ def test_cheapest_between_caps_and_floors_against_a_linear_program(seed):
 def test_weights_at_their_caps_but_for_rounding_need_no_linear_program(monkeypatch):
     """With 300 000 classifiers it takes minutes."""
     rng = np.random.default_rng(0)
-    row = rng.random(60)
-    limits = [pm.average(row, at_most=0.35), pm.weights(at_most=0.05)]
+    limits = [pm.average(rng.random(60), at_most=0.35), pm.weights(at_most=0.05)]
     limited = pm.BoundProblem(rng.random(60), m=100, divergence="kl", constraints=limits)
     q, posteriors = pm.solve(limited, "frontier").posterior, limited.posteriors
     assert np.count_nonzero(q == 0.05) > 1
@@ -353,11 +336,8 @@ def test_merged_classifiers_are_equal_under_the_constraints():
     asked = pm.BoundProblem(risks, m=100, constraints=[pm.average(values, 1.5), pm.weights(at_most=0.4)])
     merged = asked.merged()
     assert merged.problem.size == 3
-    assert sorted(zip(merged.problem.posteriors.upper, merged.problem.posteriors.rows[0].values, strict=True)) == [
-        (0.4, 1.0),
-        (0.4, 2.0),
-        (0.8, 1.0),
-    ]
+    part = merged.problem.posteriors
+    assert sorted(zip(part.upper, part.rows[0].values, strict=True)) == [(0.4, 1.0), (0.4, 2.0), (0.8, 1.0)]
     q = merged.expand(merged.groups.sums(np.array([0.3, 0.1, 0.2, 0.4])))
     assert q.tolist() == pytest.approx([0.2, 0.2, 0.2, 0.4])
     limited = pm.BoundProblem(risks, m=100, constraints=[pm.support(at_most=2)])
@@ -370,11 +350,9 @@ def test_merged_classifiers_are_equal_under_the_constraints():
 def test_findings_name_what_binds():
     posteriors = problem(*EVERY[:2], pm.weights(at_most=0.6, at_least=[0, 0.1, 0, 0]), pm.support(at_most=3)).posteriors
     q = np.array([0.575, 0.1, 0.0, 0.325])  # a latency of 26.625 ms
-    assert findings(posteriors, q, {"latency": 2e-3})[0] == (
-        "latency at most 25: is broken; a little more room lowers the bound by 0.002 per unit"
-    )
-    q = np.array([0.6, 0.0, 0.0, 0.4])
-    q[[0, 1, 3]] = 0.6 - 3 / 35, 0.1, 0.3 + 3 / 35
+    said = "latency at most 25: is broken; a little more room lowers the bound by 0.002 per unit"
+    assert findings(posteriors, q, {"latency": 2e-3})[0] == said
+    q = np.array([0.6 - 3 / 35, 0.1, 0.0, 0.3 + 3 / 35])
     said = findings(posteriors, q, {})
     mean = float(np.dot(RECALL, q))
     assert said[1:] == [

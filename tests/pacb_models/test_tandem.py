@@ -4,7 +4,7 @@ import math
 import pickle
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import mpmath
 import numpy as np
@@ -56,15 +56,12 @@ def test_values_gradients_and_the_definition_by_pairs(divergence, order, distanc
     problem = drawn(5, 6, 150, divergence=divergence, order=order, distance=distance)
     random = np.random.default_rng(1)
     for _ in range(5):
-        q = random.dirichlet(np.ones(6))
+        q, move = random.dirichlet(np.ones(6)), random.normal(size=6)
         assert problem.bound(q) == pytest.approx(float(exact_bound(problem, q)), rel=1e-12)
-        slopes, move = problem.gradient(q), random.normal(size=6)
         move -= move.mean()
-        step = 1e-6 * move
-        quotient = (problem.bound_at(problem.empirical_risk(q + step), problem.divergence_size(q + step))) - (
-            problem.bound_at(problem.empirical_risk(q - step), problem.divergence_size(q - step))
-        )
-        assert quotient / 2e-6 == pytest.approx(slopes @ move, rel=1e-5, abs=1e-8)
+        ends = [q + sign * 1e-6 * move for sign in (1.0, -1.0)]
+        after, before = (problem.bound_at(problem.empirical_risk(end), problem.divergence_size(end)) for end in ends)
+        assert (after - before) / 2e-6 == pytest.approx(problem.gradient(q) @ move, rel=1e-5, abs=1e-8)
 
 
 @pytest.mark.parametrize(("divergence", "order", "distance"), KINDS)
@@ -75,14 +72,10 @@ def test_the_certified_minimum_against_a_grid(divergence, order, distance):
         problem = drawn(seed, 3, 40 + 100 * seed, delta=0.1, **arguments)
         solution = pm.solve(problem, merge=False)
         assert (solution.solver, solution.status, solution.is_global) == ("frontier", "optimal", True)
-        steps = np.linspace(0.0, 1.0, 61)
-        grid = [(a, b * (1 - a), (1 - a) * (1 - b)) for a in steps for b in steps]
-        if constraints:
-            grid = [q for q in grid if problem.posteriors.violation(np.array(q)) <= 0.0]
-        values = np.array([problem.bound(np.array(q)) for q in grid])
-        assert values.min() >= solution.lower_bound * (1 - 1e-12)
-        assert solution.bound <= values.min() + 1e-12
-        assert values.min() <= solution.bound + 0.02
+        grid = [np.array([a, b * (1 - a), (1 - a) * (1 - b)]) for a, b in product(np.linspace(0.0, 1.0, 61), repeat=2)]
+        least = min(problem.bound(q) for q in grid if not constraints or problem.posteriors.violation(q) <= 0.0)
+        assert least >= solution.lower_bound * (1 - 1e-12)
+        assert least - 0.02 <= solution.bound <= least + 1e-12
 
 
 def test_weights_that_rows_push_to_nothing_do_not_hold_up_the_search():
@@ -93,18 +86,23 @@ def test_weights_that_rows_push_to_nothing_do_not_hold_up_the_search():
     assert solution.is_global and solution.iterations < 100
 
 
-def test_lines_have_the_slope_that_is_asked_for_where_classifiers_of_little_prior_join():
-    """There the slope bends sharply on its way along a frontier of the tangent's risks."""
-    matrix = [[0.107, 0.06, 0.074], [0.06, 0.195, 0.119], [0.074, 0.119, 0.334]]
-    solution = pm.solve(pm.TandemProblem(matrix, 1000, delta=0.9, prior=[0.0018568, 0.998121, 0.0000222]))
+@pytest.mark.parametrize(
+    ("matrix", "m", "delta", "prior"),
+    [
+        # Where classifiers of little prior join, the slope bends sharply along a frontier of the tangent's risks.
+        (
+            [[0.107, 0.06, 0.074], [0.06, 0.195, 0.119], [0.074, 0.119, 0.334]],
+            1000,
+            0.9,
+            [1.8568e-3, 0.998121, 2.22e-5],
+        ),
+        # The slope at the minimum is 1e9 times the largest risk.
+        ([[0.0, 0.0, 0.0], [0.0, 0.9, 0.4], [0.0, 0.4, 0.5]], 10**9, 0.05, [1e-9, 0.9, 0.1 - 1e-9]),
+    ],
+)
+def test_classifiers_of_next_to_no_prior_do_not_hide_the_minimum(matrix, m, delta, prior):
+    solution = pm.solve(pm.TandemProblem(matrix, m, delta=delta, prior=prior))
     assert solution.is_global and not solution.local_minima
-
-
-def test_many_examples_show_weights_of_which_the_prior_has_next_to_nothing():
-    """The slope at the minimum is 1e9 times the largest risk."""
-    matrix, prior = [[0.0, 0.0, 0.0], [0.0, 0.9, 0.4], [0.0, 0.4, 0.5]], [1e-9, 0.9, 0.1 - 1e-9]
-    solution = pm.solve(pm.TandemProblem(matrix, 10**9, prior=prior))
-    assert solution.is_global
 
 
 @pytest.mark.parametrize(
@@ -247,18 +245,13 @@ def test_the_bounds_hold_for_votes_that_see_the_sample():
     assert broken > delta * 1000
 
 
-def test_solve_for_reading_says_that_a_tandem_risk_is_not_the_votes(pacb, tmp_path):
+def test_what_is_said_of_the_vote(pacb, tmp_path):
     problem = drawn(1, 7, 200, divergence="kl")
+    solution = pm.solve(problem)
     (tmp_path / "votes.json").write_text(problem.to_json())
     out = pacb(f"solve {tmp_path / 'votes.json'}").out
     assert "true tandem risk at most this" in out
-    limit = float(re.search(r"vote bound +(\S+)", out)[1])
-    assert limit == pytest.approx(pm.solve(problem).vote_bound, rel=1e-9)
-
-
-def test_what_is_said_of_the_vote():
-    problem = drawn(1, 7, 200, divergence="kl")
-    solution = pm.solve(problem)
+    assert float(re.search(r"vote bound +(\S+)", out)[1]) == pytest.approx(solution.vote_bound, rel=1e-9)
     assert solution.vote_bound == min(4 * solution.bound, 1.0)
     first = 2 * pm.BoundProblem(problem.risks, 200, prior=problem.prior, divergence="kl").bound(solution.posterior)
     assert solution.details["first_order_vote_bound"] == pytest.approx(min(first, 1.0), rel=1e-12)
@@ -289,11 +282,8 @@ def test_predictions_models_and_errors_are_one():
 
 def test_copies_files_and_changes():
     problem = drawn(6, 4, 60, divergence="renyi", order=1.5)
-    for other in (
-        pickle.loads(pickle.dumps(problem)),
-        pm.TandemProblem.from_json(problem.to_json()),
-        problem.replace(),
-    ):
+    copies = pickle.loads(pickle.dumps(problem)), pm.TandemProblem.from_json(problem.to_json()), problem.replace()
+    for other in copies:
         assert other.tandem_risks.tolist() == problem.tandem_risks.tolist()
         assert other.error_matrix.tolist() == problem.error_matrix.tolist()
         assert other.bound(problem.prior) == problem.bound(problem.prior)
@@ -304,11 +294,9 @@ def test_copies_files_and_changes():
 
 
 def test_equal_columns_are_one_classifier():
-    random = np.random.default_rng(0)
-    errors = random.random((150, 4)) < 0.3
+    errors = np.random.default_rng(0).random((150, 4)) < 0.3
     twice = pm.TandemProblem.from_errors(errors[:, [0, 1, 0, 2, 3, 1]])
-    merged = twice.merged()
-    assert merged.problem.size == 4
+    assert twice.merged().problem.size == 4
     whole, part = pm.solve(twice, merge=False), pm.solve(twice, merge=True)
     assert whole.bound == pytest.approx(part.bound, rel=1e-9)
     assert part.posterior[0] == pytest.approx(part.posterior[2])
