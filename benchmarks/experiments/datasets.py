@@ -36,16 +36,11 @@ DATASETS_GROUP = "pacb_models.datasets"
 
 
 def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
-    """Load a data set by name.
+    """Load a data set by name, one of :func:`available_datasets`.
 
-    Parameters
-    ----------
-    name : str
-        One of :func:`available_datasets`.
-    data_dir : path, optional
-        The directory that holds the raw files; by default the environment variable ``PACB_DATA``. Without either,
-        Wdbc comes from scikit-learn, Waveform from its generator, and the others from a cache that is filled from
-        the UCI repository.
+    ``data_dir`` is the directory that holds the raw files; by default the environment variable ``PACB_DATA``. Without
+    either, Wdbc comes from scikit-learn, Waveform from its generator, and the others from a cache that is filled from
+    the UCI repository.
     """
     if name in LOADERS:
         return LOADERS[name](data_dir)

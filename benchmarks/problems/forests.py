@@ -56,15 +56,10 @@ def vote_bounds() -> str:
     """What each theorem says of the same votes, as a table of text: KL and kl, and Clopper and Pearson."""
     heads = ("equal weights", "softmax", "optimal", "first order", "hold-out")
     lines = [f"{'forest':<20}" + "".join(f"{head:>15}" for head in heads)]
-    for dataset in DATASETS:
-        for count in SIZES:
-            problem, wrong = tandem(dataset, count, divergence="kl"), forest(dataset, count)[1]
-            bounds = [
-                problem.vote_bound(problem.bound(problem.prior)),
-                pm.solve(problem, "softmax").vote_bound,
-                pm.solve(problem).vote_bound,
-                pm.solve(problem.first_order).vote_bound,
-                pm.clopper_pearson(wrong, problem.m, DELTA),
-            ]
-            lines.append(f"{f'{dataset}, {count}':<20}" + "".join(f"{each:15.4f}" for each in bounds))
+    for dataset, count in product(DATASETS, SIZES):
+        problem, wrong = tandem(dataset, count, divergence="kl"), forest(dataset, count)[1]
+        found = (pm.solve(problem, "softmax"), pm.solve(problem), pm.solve(problem.first_order))
+        bounds = [problem.vote_bound(problem.bound(problem.prior)), *(each.vote_bound for each in found)]
+        bounds.append(pm.clopper_pearson(wrong, problem.m, DELTA))
+        lines.append(f"{f'{dataset}, {count}':<20}" + "".join(f"{each:15.4f}" for each in bounds))
     return "\n".join(lines)
