@@ -45,8 +45,8 @@ class Errors:
 
 
 class SharedGram:
-    r"""The kernel :math:`\exp(-\gamma\lVert x_i - x_j\rVert^2)` between all rows i of ``X`` and the first ``pool`` j, which
-    may be learnt from; ``y`` are class labels.
+    r"""The kernel :math:`\exp(-\gamma\lVert x_i - x_j\rVert^2)` between all rows i of ``X`` and the first ``pool`` rows,
+    which may be learnt from; ``y`` are class labels.
     """
 
     def __init__(self, X: np.ndarray, y: np.ndarray, gamma: float, pool: int, memory_limit: int = MEMORY_LIMIT):
