@@ -45,7 +45,7 @@ class Errors:
 
 
 class SharedGram:
-    r"""The kernel :math:`\exp(-\gamma\lVert x_i - x_j\rVert^2)` between all rows i of ``X`` and the first ``pool`` rows,
+    r"""The kernel :math:`\exp(-\gamma\lVert x_i - x_j\rVert^2)` between all rows i of ``X`` and the first ``pool``,
     which may be learnt from; ``y`` are class labels.
     """
 
