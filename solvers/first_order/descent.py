@@ -31,8 +31,9 @@ GROWTH = 1e3
 class FirstOrder(DeclaredSolver):
     """A method that knows of a bound its value and its slopes: :meth:`iterates` is the method, the rest is shared.
 
-    It goes down from a start until the KKT residual is at most the tolerance. All options are those of every solver;
-    see :mod:`pacb_models.solvers.options`. ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
+    It goes down from a start, to the minimum next to it, until the KKT residual is at most the tolerance. All options
+    are those of every solver; see :mod:`pacb_models.solvers.options`. ``details`` has ``function_evaluations`` and
+    ``gradient_evaluations``.
     """
 
     needs = ("problem.gradient",)

@@ -23,8 +23,7 @@ from .descent import SHORTENINGS, FirstOrder
 class FrankWolfe(FirstOrder):
     """Weight is moved between two classifiers at a time, for bounds whose slopes are finite at weight zero.
 
-    No projection, sparse steps; thousands of iterations where the optimum rests on many classifiers. It ends in the
-    minimum next to its start.
+    No projection, sparse steps; thousands of iterations where the optimum rests on many classifiers.
     """
 
     name = "frank-wolfe"

@@ -43,8 +43,7 @@ def brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
 class NormalisedWeights(FirstOrder):
     """SciPy's L-BFGS-B on normalised non-negative weights, for bounds whose slopes are finite at weight zero.
 
-    What one would take from SciPy, knowing the problem: a few dozen evaluations, whatever the number of classifiers. It
-    ends in the minimum next to its start.
+    What one would take from SciPy, knowing the problem: a few dozen evaluations, whatever the number of classifiers.
     """
 
     name = "lbfgsb"

@@ -101,8 +101,7 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
 class MirrorDescent(FirstOrder):
     """Steps of Barzilai–Borwein length in the coordinates that suit the divergence, for any bound with slopes.
 
-    A handful of iterations on most problems, whatever the number of classifiers. It ends in the minimum next to its
-    start.
+    A handful of iterations on most problems, whatever the number of classifiers.
     """
 
     name = "mirror"

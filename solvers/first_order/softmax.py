@@ -33,7 +33,7 @@ class Softmax(FirstOrder):
     """Unconstrained minimisation over the logits of the weights, for any bound with slopes.
 
     L-BFGS is accurate with the KL divergence; with χ² it comes slowly to weights that should be zero. Adam, as it is
-    commonly run, ends short of the minimum. Both end in the minimum next to their start.
+    commonly run, ends short of the minimum.
 
     Options
     -------

@@ -25,8 +25,7 @@ class SpectralProjectedGradient(FirstOrder):
     """Projected gradients with Barzilai–Borwein steps, for bounds whose slopes are finite at weight zero.
 
     A handful of iterations on most χ² problems, whatever the number of classifiers; many at Rényi orders near one,
-    whose curvature is that of the KL divergence and not of the prior's metric (``mirror`` adapts to them). It ends in
-    the minimum next to its start.
+    whose curvature is that of the KL divergence and not of the prior's metric (``mirror`` adapts to them).
     """
 
     name = "spg"

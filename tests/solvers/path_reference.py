@@ -4,12 +4,11 @@ Nothing here is taken from the solver: posteriors come from the defining formula
 definitions, and minima from comparing bounds, never from a stationarity equation.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
 from mpmath import exp, mp, mpf
+from scipy.signal import find_peaks
 
 import pacb_models as pm
 
@@ -92,20 +91,21 @@ class Reference:
 
     def refine(self, low: float, middle: float, high: float) -> tuple[mpf, mpf]:
         """The parameter and the bound at the minimum between ``low`` and ``high``, by golden section."""
-        ratio = mpf(GOLDEN)
-        a, b = mpf(low), mpf(high)
-        x, z = b - ratio * (b - a), a + ratio * (b - a)
-        fx, fz = self.bound(self.posterior(x)), self.bound(self.posterior(z))
+
+        def at(value: mpf) -> tuple[mpf, mpf]:
+            return self.bound(self.posterior(value)), value
+
+        ratio, a, b = mpf(GOLDEN), mpf(low), mpf(high)
+        x, z = at(b - ratio * (b - a)), at(a + ratio * (b - a))
         for _ in range(75):
-            if fx <= fz:
-                b, z, fz = z, x, fx
-                x = b - ratio * (b - a)
-                fx = self.bound(self.posterior(x))
+            if x[0] <= z[0]:
+                b, z = z[1], x
+                x = at(b - ratio * (b - a))
             else:
-                a, x, fx = x, z, fz
-                z = a + ratio * (b - a)
-                fz = self.bound(self.posterior(z))
-        return min((x, fx), (z, fz), (mpf(middle), self.bound(self.posterior(mpf(middle)))), key=lambda pair: pair[1])
+                a, x = x[1], z
+                z = at(a + ratio * (b - a))
+        bound, parameter = min(x, z, at(mpf(middle)))
+        return parameter, bound
 
     def end(self) -> mpf:
         """The bound at the end of the path: the prior restricted to the smallest risk."""
@@ -138,21 +138,9 @@ def scan(problem: pm.BoundProblem, count: int = 20_000, prominence: float = 1e-1
     return sorted(minima, key=lambda pair: pair[0])
 
 
-def _valleys(values: np.ndarray, prominence: float) -> list[int]:
+def _valleys(values: np.ndarray, prominence: float) -> np.ndarray:
     """Indices of the minima of a sequence that rises by the prominence on either side (or ends)."""
-    valleys, falling, lowest, highest = [], True, 0, 0
-    for i in range(1, len(values)):
-        if falling:
-            if values[i] < values[lowest]:
-                lowest = i
-            elif values[i] > values[lowest] + prominence:
-                valleys.append(lowest)
-                falling, highest = False, i
-        elif values[i] > values[highest]:
-            highest = i
-        elif values[i] < values[highest] - prominence:
-            falling, lowest = True, i
-    return [*valleys, lowest] if falling else valleys
+    return find_peaks(np.concatenate(([-np.inf], -values, [-np.inf])), prominence=prominence)[0] - 1
 
 
 def right_side(q: np.ndarray, risks: np.ndarray, problem: pm.BoundProblem) -> np.ndarray:

@@ -4,8 +4,6 @@ Minima are known from closed forms or by brute force in fifty digits; stationari
 difference quotients of the bound in fifty digits. Nothing is taken from a solver or from the package's own derivatives.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Every registered solver passes the same checks; one that is registered without an entry here fails the suite."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The bound in a model of the user's: it is the problem's bound in every modelling system, and used the right way."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """The convex–concave procedure against the exact solver, scipy on the one-dimensional path, and mpmath."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

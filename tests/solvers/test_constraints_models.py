@@ -1,8 +1,8 @@
 """Rows, caps, floors and supports in the models, and models that are read back."""
 
-from __future__ import annotations
-
+import cvxpy as cp
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import pacb_models as pm
@@ -123,8 +123,6 @@ def test_a_start_is_the_prior_or_keeps_the_constraints_of_a_set_without_inside()
 
 
 def test_a_model_that_got_a_row_by_hand_is_read_back():
-    import pyomo.environ as pyo
-
     free = constrained(4).replace(constraints=[])
     values = np.linspace(0.0, 1.0, free.size)[::-1]
     budget = 0.9 * float(values @ pm.solve(free).posterior)
@@ -162,9 +160,6 @@ def test_a_cvxpy_problem_is_read_back():
 
 
 def test_models_that_cannot_be_read_back():
-    import cvxpy as cp
-    import pyomo.environ as pyo
-
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="linear")
     stranger = pyo.ConcreteModel()
     for model in (stranger, cp.Problem(cp.Minimize(cp.Variable(name="x"))), "model", None):

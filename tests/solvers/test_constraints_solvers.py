@@ -1,9 +1,8 @@
 """Every solver that honours constraints: the same optimum, independent models, monotone descent, and refusals."""
 
-from __future__ import annotations
-
 import math
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,8 +57,6 @@ def test_the_papers_variants_refuse_constraints(name):
 
 def by_cvxpy(problem):
     """The convex cases as one writes them down, straight from the constraints and the formulas of the bounds."""
-    import cvxpy as cp
-
     q, p = cp.Variable(problem.size), problem.prior
     if problem.divergence == "kl":
         penalty = (cp.sum(cp.kl_div(q, p) + q - p) + math.log(problem.constant_value / problem.delta)) / problem.m

@@ -1,7 +1,5 @@
 """Conic solvers on the convex bounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Ipopt with hand-written derivatives."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

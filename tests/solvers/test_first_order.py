@@ -1,7 +1,5 @@
 """Methods that ask of a bound only its value and its slopes."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

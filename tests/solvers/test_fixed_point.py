@@ -1,7 +1,5 @@
 """The paper's fixed-point scheme: its equations literally, its safeguards, and where it leads."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

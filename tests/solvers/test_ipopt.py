@@ -1,7 +1,5 @@
 """Ipopt on the Pyomo models."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Nonlinear programming codes that others maintain: CasADi's, those behind CVXPY, and SciPy's minimisers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

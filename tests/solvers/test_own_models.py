@@ -1,7 +1,5 @@
 """Somebody's own distance and divergence in the algebraic models, and what is said where they have no expression."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

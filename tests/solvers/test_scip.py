@@ -1,7 +1,5 @@
 """SCIP's lower bounds, against minima that are certified by other means."""
 
-from __future__ import annotations
-
 import signal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Algorithm 1: against the paper's loops written out, against exact roots, and where its early break goes wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
