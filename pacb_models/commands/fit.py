@@ -155,9 +155,8 @@ def _estimator(options: argparse.Namespace, table: Any, paper: bool) -> Any:
     import joblib
 
     from ..estimators.certified import CertifiedClassifier
-    from ..estimators.classifier_sets import classifier_set
-    from ..estimators.coding import TableCoding
-    from ..estimators.svc import StochasticSVC
+    from ..estimators.coding import TableCoding, classifier_set
+    from ..estimators.stochastic import StochasticSVC
 
     # How the classifiers read the table is learnt with them, and saved with them.
     coding = TableCoding(table.text, impute=options.missing == "impute")

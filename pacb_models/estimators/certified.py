@@ -324,13 +324,13 @@ class CertifiedClassifier(EnsembleClassifier):
             errors = cross_validation_errors(opinions, y, folds, len(self.classes_), rates)
         single_errors = np.zeros(members) if errors is None else errors[len(rates) :]
         self.candidates_, self.cv_errors_ = all_candidates(self.names_, single_errors, rates), errors
-        if isinstance(self.prior, str):
-            self.prior_ = default_prior(len(rates), members, errors)
-            return
         if callable(self.prior) and errors is None:
             raise InputError("prior is a function, but there are too few training examples to cross-validate for it.")
-        given = self.prior(errors) if callable(self.prior) else self.prior
-        self.prior_ = check_prior(given, len(self.candidates_))
+        if isinstance(self.prior, str):
+            self.prior_ = default_prior(len(rates), members, errors)
+        else:
+            given = self.prior(errors) if callable(self.prior) else self.prior
+            self.prior_ = check_prior(given, len(self.candidates_))
 
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
         """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""

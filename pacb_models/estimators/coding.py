@@ -1,4 +1,4 @@
-"""A table with numbers and text as a matrix, by what its training rows hold."""
+"""A table with numbers and text as a matrix, by what its training rows hold, and classifiers that begin with that."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError
+from ..validation import check_choice
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+#: Sets of classifiers to certify a table with, in the order of "all".
+SETS = ("linear", "svm", "trees", "forest", "boosting")
 
 
 class TableCoding(TransformerMixin, BaseEstimator):
@@ -99,3 +110,22 @@ class TableCoding(TransformerMixin, BaseEstimator):
             where = f"column {name!r} has no {kind} in row {row + 1} ({column.tolist()[row]!r})"
             raise InputError(f"{where}; the classifiers were trained on examples without missing values.")
         return values, missing
+
+
+def classifier_set(name: str, coding: Any) -> list[tuple[str, Any]]:
+    """The classifiers of one set, or of "all", each behind a ``coding`` of its own."""
+    check_choice("classifiers", name, (*SETS, "all"))
+    logistic = {f"logistic C={C:g}": LogisticRegression(C=C, max_iter=2000) for C in (0.01, 0.1, 1.0, 10.0)}
+    machines = {f"SVM C={C:g}": SVC(C=C) for C in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
+    members: dict[str, dict[str, tuple[Any, ...]]] = {
+        "linear": {key: (StandardScaler(), member) for key, member in logistic.items()},
+        "svm": {key: (StandardScaler(), member) for key, member in machines.items()},
+        "trees": {f"tree of depth {depth}": (DecisionTreeClassifier(max_depth=depth),) for depth in (2, 4, 8)},
+        "forest": {"random forest": (RandomForestClassifier(100),), "extra trees": (ExtraTreesClassifier(100),)},
+        "boosting": {
+            f"boosting, {rounds} rounds": (HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8),)
+            for rounds in (30, 100)
+        },
+    }
+    parts = SETS if name == "all" else (name,)
+    return [(key, make_pipeline(clone(coding), *steps)) for part in parts for key, steps in members[part].items()]

@@ -73,19 +73,15 @@ def gaussian_kernel(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
 
 def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
     """The one-against-one decision functions over the pool's rows."""
-    classes = len(machine.classes_)
-    if classes == 2:
-        # scikit-learn turns the sign for two classes; turn it back to libsvm's.
-        coefficients = np.zeros((1, pool))
-        coefficients[0, support] = -machine.dual_coef_[0]
-        return coefficients, -machine.intercept_
     members = [slice(end - count, end) for end, count in zip(np.cumsum(machine.n_support_), machine.n_support_)]
-    pairs = list(combinations(range(classes), 2))
+    pairs = list(combinations(range(len(members)), 2))
     coefficients = np.zeros((len(pairs), pool))
     for row, (first, second) in zip(coefficients, pairs):
         row[support[members[first]]] = machine.dual_coef_[second - 1, members[first]]
         row[support[members[second]]] = machine.dual_coef_[first, members[second]]
-    return coefficients, machine.intercept_
+    # scikit-learn turns the sign for two classes; turn it back to libsvm's.
+    sign = -1.0 if len(pairs) == 1 else 1.0
+    return sign * coefficients, sign * machine.intercept_
 
 
 def family_key(machine: Any) -> tuple[Any, ...] | None:
@@ -123,15 +119,14 @@ class KernelFamily:
         if X.shape[1] != self.vectors.shape[1]:
             raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
         found = np.empty((len(members), len(X)), dtype=np.int32)
-        batch = max(1, 2**26 // np.prod(self.coefficients[0].shape))
-        for start in range(0, len(members), batch):
-            chosen = list(members[start : start + batch])
+        for batch in pieces(len(members), max(1, 2**26 // int(np.prod(self.coefficients[0].shape)))):
+            chosen = list(members[batch])
             coefficients = vstack([self.coefficients[index] for index in chosen]).toarray()
             for rows in pieces(len(X), _BLOCK):
                 kernel = gaussian_kernel(X[rows], self.vectors, self.gamma)
                 decisions = coefficients @ kernel.T + self.intercepts[chosen].reshape(-1, 1)
-                for place, decision in enumerate(decisions.reshape(len(chosen), -1, len(kernel))):
-                    found[start + place, rows] = vote(decision, len(self.classes))
+                of_each = decisions.reshape(len(chosen), -1, len(kernel))
+                found[batch, rows] = [vote(decision, len(self.classes)) for decision in of_each]
         return self.classes[found]
 
 

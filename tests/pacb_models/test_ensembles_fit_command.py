@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from pacb_models import InputError
-from pacb_models.estimators.classifier_sets import SETS, classifier_set
-from pacb_models.estimators.coding import TableCoding
+from pacb_models.estimators.coding import SETS, TableCoding, classifier_set
 
 from ..policies import allows_what_it_has_and_no_more
 
