@@ -4,9 +4,8 @@ from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate
 from .counts import ErrorCounts
-from .limits import clopper_pearson
+from .limits import clopper_pearson, sample_size
 from .monitor import RiskMonitor
-from .planning import sample_size
 from .predictions import certify_predictions
 from .sequence import LevelCertificate
 

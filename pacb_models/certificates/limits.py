@@ -1,4 +1,4 @@
-r"""Upper confidence limits for one risk, from its number of errors.
+r"""Upper confidence limits for one risk, from its number of errors, and how many examples a limit needs.
 
 .. math:: CP(k; e) = \max\{l : P_l(B \le k) \ge e\}, \qquad B \sim \text{Binomial}(m, l),
 
@@ -9,17 +9,20 @@ share. Every limit is rounded up: it is never below the true one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..constants import LARGEST_SAMPLE_SIZE
+from ..errors import InputError
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.binomial_sums import log_coefficient_inside
 from ..numerics.elementwise import SCALAR, Numbers, everywhere
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
-from ..validation import all_or_refuse, real_numbers
+from ..validation import all_or_refuse, check_count, check_delta, check_fraction, check_number, real_numbers
 from .binomial import TAILS_AT_ONCE, tail
 from .counts import check_counts
 
@@ -141,3 +144,60 @@ def _halley(
     newton = -excess / slope
     step = newton / lib.maximum(1.0 + 0.5 * newton * bend / slope, 0.5)
     return step, excess, at.rounding / slope
+
+
+def sample_size(
+    target: float, expected_risk: float, candidates: int = 1, delta: float = 0.05, *, chance: float = 0.5
+) -> int:
+    r"""The number of held-out examples with which a classifier is guaranteed to err at most ``target`` of the time.
+
+    Parameters
+    ----------
+    target : float
+        The bound that is wanted.
+    expected_risk : float
+        The probability of an error that the best classifier probably has; below ``target``.
+    candidates : int
+        How many classifiers are certified at once (:func:`certify`); 1 for one that is fixed or chosen beforehand.
+    delta : float
+    chance : float
+        The bound is at most ``target`` with this probability, if the risk is the expected one. 0.5 is about what the
+        expected number of errors gives; take 0.8 or 0.9 to be safer.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> pm.sample_size(0.05, expected_risk=0.03, candidates=20)
+    818
+    >>> pm.sample_size(0.01, expected_risk=0.0)  # no errors: -ln(0.05)/0.01, about 300
+    299
+    """
+    from scipy.special import bdtr
+
+    goal, risk, wanted = (
+        check_fraction(name, value)
+        for name, value in (("target", target), ("expected_risk", expected_risk), ("chance", chance))
+    )
+    for name, value in (("target", goal), ("chance", wanted)):
+        check_number(name, value, lambda x: 0.0 < x < 1.0, "it must lie strictly between 0 and 1")
+    if risk >= goal:
+        raise InputError(
+            f"expected_risk is {expected_risk!r}, but target is {target!r}; no number of examples shows that."
+        )
+    level = uniform_level(check_delta(delta), check_count("candidates", candidates))
+
+    def examples(errors: int) -> int:
+        """The smallest number of examples among which so many errors have a limit of at most the target."""
+        sizes = range(LARGEST_SAMPLE_SIZE + 1)
+        return bisect_left(sizes, True, lo=errors + 1, key=lambda m: limit(float(errors), float(m), level) <= goal)
+
+    def likely(errors: int) -> bool:
+        """Whether so few errors are likely enough among the examples that they need, or these are too many."""
+        size = examples(errors)
+        return size > LARGEST_SAMPLE_SIZE or bool(bdtr(errors, size, risk) >= wanted)
+
+    # With k errors the target is reached from m(k) examples on, and m(k) is also where so few errors are likeliest.
+    size = examples(bisect_left(range(LARGEST_SAMPLE_SIZE), True, key=likely))
+    if size > LARGEST_SAMPLE_SIZE:
+        raise InputError("target", target, f"it would take more than {LARGEST_SAMPLE_SIZE} examples")
+    return size

@@ -51,13 +51,9 @@ class PacBayesCertificate(Certificate):
     def single_bounds(self) -> Array:
         """The bounds of posteriors on one classifier; equal risks with equal prior weights have the same."""
         pairs = np.stack([self.problem.risks, self.problem.prior])
-        distinct, first, places = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
-        bounds = np.empty(distinct.shape[1])
-        alone = np.zeros(self.problem.size)
-        for position, index in enumerate(first):
-            alone[index] = 1.0
-            bounds[position] = self._bound_of(alone)
-            alone[index] = 0.0
+        _, first, places = np.unique(pairs, axis=1, return_index=True, return_inverse=True)
+        everyone = np.arange(self.problem.size)
+        bounds = np.array([self._bound_of((everyone == index).astype(np.float64)) for index in first])
         return read_only(bounds[places.ravel()])
 
     def _bound_of(self, posterior: Array) -> float:

@@ -15,7 +15,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array, Numbers
 from ..numerics.rounding import EPSILON
@@ -81,10 +80,6 @@ class TieSplit:
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), np)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
-    def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
-        """The same, where it is known at which risk the score begins; that is rounded up."""
-        return (k == 0.0) | (begin * (1.0 - 1e-12) >= (k + 1.0) / (m + 1.0))
-
 
 class Spread:
     r"""A score that grows with the logarithm of :math:`P_U`, for many classifiers that are nearly as good as the best,
@@ -123,14 +118,8 @@ class Spread:
         slope = a * log_ratio + (b - a) * rest
         bend = a * (ratio_slope - log_ratio / l) + (b - a) * rest_slope + (b / (1.0 - l) + a / l) * rest
         rounding = (1.0 + height) * (np.minimum(reached, at.below + 1.0) + at.below) * (at.rounding + 8.0 * EPSILON)
-        rounding = rounding / self.scale
-        return Score(
-            (height + rest) / self.scale,
-            slope / self.scale,
-            bend / self.scale,
-            rounding,
-            rounding * (a + b) + 8.0 * EPSILON * slope / self.scale,
-        )
+        parts = height + rest, slope, bend, rounding, rounding * (a + b) + 8.0 * EPSILON * slope
+        return Score(*(part / self.scale for part in parts))
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """As for :class:`TieSplit`; a root by Newton's method, from beyond it."""
@@ -144,10 +133,7 @@ class Spread:
         start = upper_limits(k[between], np.full(between.size, m), np.exp(exponent[between]))
         # Next to one there is no room for a step.
         between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
-        box[between] = self._roots(k[between], m, level[between], start)
-        return box
-
-    def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
+        k, level, l = k[between], level[between], start
         for _ in range(100):
             inside = np.minimum(l, 1.0 - EPSILON)
             at = self.score(tails_at(k, m, inside), k, m, inside, level)
@@ -155,12 +141,9 @@ class Spread:
             if np.all(l - new <= 4.0 * EPSILON * l):
                 break
             l = new
-        return np.minimum(l * (1.0 + 8.0 * EPSILON), 1.0)
+        box[between] = np.minimum(l * (1.0 + 8.0 * EPSILON), 1.0)
+        return box
 
     def convex_level(self, k: Array, m: float) -> Array:
         """The score is convex at every level."""
         return np.ones(k.size)
-
-    def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
-        """Everywhere."""
-        return np.ones(k.size, dtype=bool)

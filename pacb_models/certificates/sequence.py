@@ -94,29 +94,25 @@ class LevelCertificate(Shown):
 
     @property
     def sentences(self) -> list[str]:
-        return [*self._statements(), *self._how(), assumption("the level and the order")]
-
-    def _statements(self) -> list[str]:
-        if not self.certified:
-            return [f"Nothing is guaranteed: the first candidate in the order, {one_line(self.names[0])}, failed."]
+        number, passed = len(self.names), len(self.certified)
         counted = zip(self.certified[:10], self.errors.tolist())
         claims = [f"  {one_line(name)} ({k} of {self.m}, {percentage(k / self.m)})" for name, k in counted]
-        rest = len(self.certified) - len(claims)
-        each = f"each of {len(self.certified)} candidates" if rest or len(claims) > 1 else "one candidate"
-        return [
-            f"With probability at least {confidence_text(self.delta)} over the {self.m} examples {each} errs on a new "
-            f"example with probability at most {delta_text(self.level)}.",
-            *claims,
-            *([f"  and {rest} more"] if rest else []),
-        ]
-
-    def _how(self) -> list[str]:
-        number, passed = len(self.names), len(self.certified)
+        statement = f"Nothing is guaranteed: the first candidate in the order, {one_line(self.names[0])}, failed."
+        if passed:
+            statement = (
+                f"With probability at least {confidence_text(self.delta)} over the {self.m} examples "
+                f"{f'each of {passed} candidates' if passed > 1 else 'one candidate'} errs on a new example with "
+                f"probability at most {delta_text(self.level)}."
+            )
         allowed = f"could err on {self.allowed} at most" if self.allowed >= 0 else "would need more examples"
         ended = f"{one_line(self.names[passed])} erred on {self.errors[passed]}" if passed < number else "none failed"
         return [
+            statement,
+            *claims,
+            *([f"  and {passed - len(claims)} more"] if passed > len(claims) else []),
             f"The level {delta_text(self.level)} and the order of the {number} candidates were fixed beforehand. Each "
-            f"was tested at the whole delta, up to the first failure: to pass it {allowed}; {ended}."
+            f"was tested at the whole delta, up to the first failure: to pass it {allowed}; {ended}.",
+            assumption("the level and the order"),
         ]
 
     def table(self, rows: int = 10) -> TableCells:

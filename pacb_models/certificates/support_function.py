@@ -30,7 +30,8 @@ def support_function(
     reach = np.minimum(levels[some] * scoring.scale, 0.5)
     first = np.minimum(upper_limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
     begin[some] = first + scoring.lead * (box[some] - first)
-    moving = inside & scoring.convex_from(begin, counts, float(m))
+    moving = inside.copy()
+    moving[inside] = levels[inside] <= scoring.convex_level(counts[inside], float(m))
     if not moving.any():
         return corner
     # A classifier without errors has a positive score even at risk zero.

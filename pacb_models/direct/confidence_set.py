@@ -38,14 +38,11 @@ class ConfidenceSet:
         self.least = float(risks.min())
         self.highest = ALMOST_ONE if penalty.distance.below_one else math.inf
         self.low, self.high = penalty.ends
+        self._log_weights = np.log(prior) - log_radius
         self.width = 1.0 - risks if penalty.distance.below_one else np.inf
         #: A limit to the relative error of penalties as shares of the radius, where they are of order one, and of sums.
         size = math.log2(1 + risks.size)
         self.rounding = EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + size)
-
-    def _of(self, which: np.ndarray) -> ConfidenceSet:
-        """The set of some of the classifiers alone."""
-        return ConfidenceSet(self.penalty, self.risks[which], self.prior[which], self.log_radius)
 
     def total(self, true_risk: float) -> Total:
         r""":math:`\ln\sum_i p_i G(\hat l_i, t)` less that of the radius, with its derivatives in ``t``.
@@ -70,18 +67,12 @@ class ConfidenceSet:
     @cached_property
     def common_risk(self) -> Root:
         """The true risk at which all classifiers together exhaust the radius, to a few units in the last place."""
-        end, some = self.upper_end, self
-        if self.risks.size > 100_000:
-            # A histogram finds the root's neighbourhood.
-            # A penalty is jointly convex: where classifiers are averaged, penalties are smaller and the root is larger.
-            end = min(self._histogram().common_risk.high, self.highest)
-            if self.penalty.at_rest == -math.inf and not self.penalty.signed and end > self.least:
-                some = self._of(self.risks < end)
+        end = self.upper_end
         if end <= self.least:
             return Root(self.least, self.least, 0)
         if end == ALMOST_ONE == self.highest and self.total(end).value < 0.0:
             return Root(ALMOST_ONE, 1.0, 1)
-        found = common_root(some.total, self.least, end, 0.0)
+        found = common_root(self.total, self.least, end, 0.0)
         high = min(found.high, 1.0) if self.penalty.distance.below_one else found.high
         return Root(max(found.low, self.least), high, found.evaluations)
 
@@ -89,24 +80,14 @@ class ConfidenceSet:
     def upper_end(self) -> float:
         """A number not below the common risk: the bounds at the prior and at the least risk, by change of measure."""
 
-        def bound(empirical: float, log_radius: float) -> float:
-            return self.penalty.distance.invert(empirical, self.penalty.budget(log_radius))
-
         # The prior of a part of the classifiers does not add up to one.
         weight = float(self.prior.sum())
-        mean, together = min(dot(self.prior, self.risks) / weight, 1.0), self.log_radius - min(math.log(weight), 0.0)
-        alone = self.log_radius - math.log(self.prior[self.risks.argmin()])
-        return min(bound(mean, together), bound(self.least, alone), self.highest)
-
-    def _histogram(self) -> ConfidenceSet:
-        """The mean risk and the prior weight of each bin."""
-        bins = 20_000
-        index = np.minimum((self.risks * bins).astype(np.int32), bins - 1)
-        weights = np.bincount(index, self.prior, minlength=bins)
-        sums = np.bincount(index, self.prior * self.risks, minlength=bins)
-        filled = weights > 0.0
-        means = np.clip(sums[filled] / weights[filled], 0.0, 1.0)
-        return ConfidenceSet(self.penalty, means, weights[filled], self.log_radius)
+        together = min(dot(self.prior, self.risks) / weight, 1.0), min(math.log(weight), 0.0)
+        ends = [self.highest]
+        for empirical, log_weight in (together, (self.least, math.log(self.prior[self.risks.argmin()]))):
+            budget = self.penalty.budget(self.log_radius - log_weight)
+            ends.append(self.penalty.distance.invert(empirical, budget))
+        return min(ends)
 
     def worst_case(self, q: np.ndarray) -> WorstCase:
         """The maximum over the set at weights ``q`` on the simplex."""
@@ -121,7 +102,9 @@ class ConfidenceSet:
             inside &= risks < 1.0
         if self.log_radius <= self.penalty.at_rest or not inside.any():
             return WorstCase(float((q * risks).sum()) * (1.0 + 4.0 * EPSILON), risks.copy())
-        some = self if inside.all() else self._of(inside)
+        some = self
+        if not inside.all():
+            some = ConfidenceSet(self.penalty, risks[inside], self.prior[inside], self.log_radius)
         spent = float(self.prior[~inside].sum()) * math.exp(self.penalty.at_rest - self.log_radius)
         bound, found = largest_average(some, weights[inside], spent, *some._start(start))
         worst = risks.copy()
@@ -137,12 +120,10 @@ class ConfidenceSet:
         risk, steepness = self.risks + place.excess, at.growth * place.growth
         if not self.penalty.distance.below_one:
             risk = np.where(z < self.high, risk, np.inf)  # out of reach
-        logarithms = at.value + self._log_weights, at.slope + self._log_weights
-        return Evaluated(risk, place.growth, *logarithms, steepness, self.rounding, self.rounding)
-
-    @cached_property
-    def _log_weights(self) -> np.ndarray:
-        return np.log(self.prior) - self.log_radius
+        weights = self._log_weights
+        return Evaluated(
+            risk, place.growth, at.value + weights, at.slope + weights, steepness, self.rounding, self.rounding
+        )
 
     def _start(self, risk: float) -> tuple[float, np.ndarray]:
         """Price and coordinates as if all worst risks were the same, which they are at the optimum."""

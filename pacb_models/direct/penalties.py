@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..distances import Distance, Linear
+from ..distances import Distance, Forward, Linear
 from ..errors import UnsupportedProblemError
-from ..numerics.inner import PIECE, pieces
+from ..numerics.inner import pieces
 from ..numerics.rounding import ceil_exp
 from ..problem import Problem
 
@@ -64,19 +64,18 @@ class Penalty(ABC):
 
     def logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         """The penalty of true risks above the empirical ones; arguments as :meth:`Distance.forward`."""
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-            if empirical.size <= PIECE:
-                return self._logarithms(empirical, excess, remainder)
-            remainder = np.broadcast_to(remainder, empirical.shape)
-            result = LogPenalty(*(np.empty_like(empirical) for _ in LogPenalty._fields))
+        remainder = np.broadcast_to(remainder, empirical.shape)
+        result = LogPenalty(*np.empty((3, empirical.size)))
+        with np.errstate(all="ignore"):
             for part in pieces(empirical.size):
-                for whole, block in zip(result, self._logarithms(empirical[part], excess[part], remainder[part])):
+                found = self._of(self.distance.forward(empirical[part], excess[part], remainder[part]))
+                for whole, block in zip(result, found):
                     whole[part] = block
-            return result
+        return result
 
     @abstractmethod
-    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
-        """The same for arrays of any size, at once."""
+    def _of(self, phi: Forward) -> LogPenalty:
+        """The penalty of distances."""
 
     @abstractmethod
     def budget(self, log_penalty: float) -> float:
@@ -133,14 +132,11 @@ class Power(Penalty):
     def budget(self, log_penalty: float) -> float:
         return ceil_exp(log_penalty / self.power)
 
-    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
-        phi = self.distance.forward(empirical, excess, remainder)
+    def _of(self, phi: Forward) -> LogPenalty:
         log_phi = np.log(phi.value)
-        return LogPenalty(
-            self.power * log_phi,
-            (self.power - 1.0) * log_phi + np.log(self.power * phi.slope),
-            (self.power - 1.0) * phi.slope / phi.value + phi.bend / phi.slope,
-        )
+        log_slope = (self.power - 1.0) * log_phi + np.log(self.power * phi.slope)
+        growth = (self.power - 1.0) * phi.slope / phi.value + phi.bend / phi.slope
+        return LogPenalty(self.power * log_phi, log_slope, growth)
 
 
 class Exponential(Penalty):
@@ -156,14 +152,9 @@ class Exponential(Penalty):
     def budget(self, log_penalty: float) -> float:
         return max(log_penalty, 0.0) / self.factor
 
-    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
-        phi = self.distance.forward(empirical, excess, remainder)
-        value = self.factor * phi.value
-        return LogPenalty(
-            value,
-            value + np.log(self.factor * phi.slope),
-            self.factor * phi.slope + phi.bend / phi.slope,
-        )
+    def _of(self, phi: Forward) -> LogPenalty:
+        value, slope = self.factor * phi.value, self.factor * phi.slope
+        return LogPenalty(value, value + np.log(slope), slope + phi.bend / phi.slope)
 
 
 class SignedExponential(Exponential):

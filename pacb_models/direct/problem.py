@@ -76,15 +76,13 @@ class DirectProblem(Problem):
         """
         return self.worst_case(check_posterior(posterior, self.size)).risks
 
-    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The derivatives of the bound with respect to the posterior weights: the worst risks."""
-        return self.worst_risks(posterior)
+    gradient = worst_risks
 
     def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
-        found, root = self.confidence_set.worst_case(q), self.common_risk
+        found = self.confidence_set.worst_case(q)
         # No bound is below the common risk; a last digit may be.
-        return found if found.bound >= root.low else found._replace(bound=root.low)
+        return found._replace(bound=max(found.bound, self.common_risk.low))
 
     @cached_property
     def confidence_set(self) -> ConfidenceSet:
@@ -101,11 +99,10 @@ class DirectProblem(Problem):
 
         Classifiers of a larger empirical risk may have that one.
         """
-        if risk <= self.confidence_set.least:
-            return True
-        if not risk <= self.confidence_set.highest:
-            return False
-        total = self.confidence_set.total(risk)
+        every = self.confidence_set
+        if not every.least < risk <= every.highest:
+            return risk <= every.least
+        total = every.total(risk)
         return total.value + total.error < 0.0
 
     def weights_at(self, true_risk: float) -> NDArray[np.float64]:
@@ -114,9 +111,7 @@ class DirectProblem(Problem):
         empirical, every = self.risks, self.confidence_set
         true_risk = min(max(true_risk, math.nextafter(every.least, math.inf)), every.highest)
         excess = true_risk - empirical
-        inside = excess > 0.0
-        if self.penalty.signed:
-            inside = np.ones(self.size, dtype=bool)
+        inside = (excess > 0.0) | self.penalty.signed
         if not inside.any():
             return self.prior
         logarithms = self.penalty.logarithms(empirical[inside], excess[inside], np.array(1.0 - true_risk)).slope
@@ -143,19 +138,13 @@ class DirectProblem(Problem):
         return Judgement(bound, residual, self.empirical_risk(q), divergence.value(divergence.size(q, self.prior)))
 
     def cvxpy_problem(self) -> cvxpy.Problem:
-        """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex.
-
-        See :mod:`pacb_models.models.direct_bounds`.
-        """
+        """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex."""
         from ..models.direct_bounds import build_direct
 
         return build_direct(self).problem
 
     def pyomo_model(self) -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model whose multipliers are the posterior.
-
-        See :func:`pacb_models.models.direct_bounds.direct_pyomo_model`.
-        """
+        """The minimisation as a Pyomo model whose multipliers are the posterior."""
         from ..models.direct_bounds import direct_pyomo_model
 
         return direct_pyomo_model(self)
