@@ -162,11 +162,7 @@ class Certificate(Shown):
     def notes(self) -> tuple[str, ...]:
         """What a reader should know beside the numbers."""
         vacuous = ("The bound is vacuous: more examples or fewer classifiers are needed.",)
-        return (*self._remarks(), *(vacuous if self.bound >= 1.0 else ()), *self._notes)
-
-    def _remarks(self) -> tuple[str, ...]:
-        """What a subclass has to say."""
-        return ()
+        return (*(vacuous if self.bound >= 1.0 else ()), *self._notes)
 
     @property
     def empirical_risk(self) -> float:

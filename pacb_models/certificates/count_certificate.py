@@ -91,12 +91,13 @@ class CountCertificate(Certificate):
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
         return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
 
-    def _remarks(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
         said = (
             "Ties could not be split for some classifiers, because delta times their prior weight is too large for "
             "that; they keep the bound of one classifier."
         )
-        return () if self._smallest.convex else (said,)
+        return (*(() if self._smallest.convex else (said,)), *super().notes)
 
 
 def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> SmallestBound:
@@ -119,8 +120,9 @@ def common_risk(scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, l
     Those whose score is not convex at their level are left out of the sum, which only shrinks it.
     """
     # Distinct counts, and each classifier's place among them; every count up to m where that is the shorter way.
-    distinct, group = np.arange(m + 1), errors
-    if m > 4 * errors.size + 1000:
+    if m <= 4 * errors.size + 1000:
+        distinct, group = np.arange(m + 1), errors
+    else:
         distinct, group = np.unique(errors, return_inverse=True)
     keys, best = distinct.astype(np.float64), np.zeros(distinct.size)
     np.maximum.at(best, group, levels)

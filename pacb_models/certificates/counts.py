@@ -83,8 +83,8 @@ class ErrorCounts:
         if not self.names:
             raise InputError("names is empty; there must be at least one classifier.")
         self.m = check_count("m", m, least=0)
-        counted = np.zeros(len(self.names), dtype=np.int64) if errors is None else errors
-        counted = whole_numbers("errors", counted, "error counts are whole numbers")
+        given = [0] * len(self.names) if errors is None else errors
+        counted = whole_numbers("errors", given, "error counts are whole numbers")
         if counted.shape != (len(self.names),):
             raise InputError(f"errors has the shape {counted.shape}, but there are {len(self.names)} names.")
         within = (counted >= 0) & (counted <= self.m)
@@ -108,9 +108,8 @@ class ErrorCounts:
         if not isinstance(other, ErrorCounts):
             return NotImplemented
         if self.names != other.names:
-            raise InputError(
-                f"the names of the two differ: {reprlib.repr(self.names)} and {reprlib.repr(other.names)}."
-            )
+            named = " and ".join(reprlib.repr(part.names) for part in (self, other))
+            raise InputError(f"the names of the two differ: {named}.")
         return ErrorCounts(self.names, self.errors + other.errors, self.m + other.m)
 
     def __radd__(self, other: object) -> ErrorCounts:

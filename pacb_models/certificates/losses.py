@@ -90,26 +90,23 @@ class LossCertificate(Certificate):
 
 def loss_limits(sums: Array, m: int, levels: Array) -> Array:
     """Upper confidence limits for the mean losses behind sums of m losses, rounded up."""
-    result = np.empty(sums.size)
+    result, size = np.empty(sums.size), float(m)
     for block in pieces(sums.size, TAILS_AT_ONCE):
-        result[block] = _block(sums[block] * (1.0 + 4.0 * EPSILON), float(m), levels[block])
+        s, e = sums[block] * (1.0 + 4.0 * EPSILON), levels[block]
+        # Chernoff's limit holds for such sums too: where to start, and what is left where no better c exists.
+        with np.errstate(divide="ignore"):
+            budget = -np.log(e) / size * (1.0 + 2.0 * EPSILON)
+        limits = np.asarray(kl_inverse(np.minimum(s / size * (1.0 + EPSILON), 1.0), budget))
+        active = np.flatnonzero((limits < 1.0) & (np.floor(s) <= size * limits))
+        knots = np.zeros(s.size)
+        while active.size:
+            c = _best_knot(s[active], size, limits[active])
+            limits[active] = _limit(s[active], size, e[active], c, limits[active])
+            moved = c != knots[active]
+            knots[active] = c
+            active = active[moved]
+        result[block] = np.minimum(limits * (1.0 + 4.0 * EPSILON), 1.0)
     return result
-
-
-def _block(s: Array, m: float, e: Array) -> Array:
-    # Chernoff's limit holds for such sums too: where to start, and what is left where no better c exists.
-    with np.errstate(divide="ignore"):
-        budget = -np.log(e) / m * (1.0 + 2.0 * EPSILON)
-    limits = np.asarray(kl_inverse(np.minimum(s / m * (1.0 + EPSILON), 1.0), budget))
-    active = np.flatnonzero((limits < 1.0) & (np.floor(s) <= m * limits))
-    knots = np.zeros(s.size)
-    while active.size:
-        c = _best_knot(s[active], m, limits[active])
-        limits[active] = _limit(s[active], m, e[active], c, limits[active])
-        moved = c != knots[active]
-        knots[active] = c
-        active = active[moved]
-    return np.minimum(limits * (1.0 + 4.0 * EPSILON), 1.0)
 
 
 def _shortfall(at: Tail, c: Array, m: float, l: Array) -> Array:

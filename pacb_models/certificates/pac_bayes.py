@@ -59,8 +59,9 @@ class PacBayesCertificate(Certificate):
     def _bound_of(self, posterior: Array) -> float:
         return min(self.problem.bound(posterior), 1.0)
 
-    def _remarks(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
         """Any posterior has a valid bound; the status says only whether it is the smallest."""
         status = self.solution.status
         said = f"The bound is valid but perhaps not the smallest: the solver ended with {status!r}."
-        return () if status == "optimal" else (said,)
+        return (*(() if status == "optimal" else (said,)), *super().notes)

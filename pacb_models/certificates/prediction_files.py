@@ -18,13 +18,12 @@ from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
+Paths = Sequence[str | Path]
 _PARQUET = (".parquet", ".pq")
 _ENDINGS = (".csv", ".csv.gz", *_PARQUET)
 
 
-def count_errors(
-    paths: Sequence[str | Path], target: str, ignore: Iterable[str] = (), identifier: str | None = None
-) -> ErrorCounts:
+def count_errors(paths: Paths, target: str, ignore: Iterable[str] = (), identifier: str | None = None) -> ErrorCounts:
     """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders.
 
     ``identifier`` is a column with a value of its own in every row of all files.
@@ -35,7 +34,7 @@ def count_errors(
 
 
 def certify_files(
-    paths: Sequence[str | Path],
+    paths: Paths,
     target: str,
     ignore: Iterable[str],
     delta: float,
@@ -54,9 +53,7 @@ def certify_files(
     return ChosenCertificate(errors[1], left, total, delta, files[0].names, share, seed)
 
 
-def _opened(
-    paths: Sequence[str | Path], target: str, ignore: Iterable[str], identifier: str | None = None
-) -> list[_PredictionFile]:
+def _opened(paths: Paths, target: str, ignore: Iterable[str], identifier: str | None = None) -> list[_PredictionFile]:
     """All files, those of folders included; examples that are counted twice would make the certificate too small."""
     seen: dict[tuple[int, int], _PredictionFile] = {}
     for file in (file for path in paths for file in _files(Path(path))):
@@ -143,9 +140,8 @@ class _PredictionFile:
             import pyarrow.csv as csv
             import pyarrow.dataset as ds
         except ImportError:
-            raise InputError(
-                "reading predictions needs pyarrow, which is not installed: pip install pyarrow."
-            ) from None
+            said = "reading predictions needs pyarrow, which is not installed: pip install pyarrow."
+            raise InputError(said) from None
         self.path, self.target, self.is_parquet = path, target, path.name.lower().endswith(_PARQUET)
         # An empty cell is missing among texts, too.
         texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
@@ -161,10 +157,9 @@ class _PredictionFile:
     def _classifiers(self, ignored: set[str], identifier: str | None) -> list[str]:
         """The columns of predictions, all of the type of the target."""
         schema, target = self.dataset.schema, self.target
-        others = [] if identifier is None else [("id", identifier)]
-        others += [("ignore", name) for name in sorted(ignored)]
+        others = [("id", identifier)] * (identifier is not None) + [("ignore", name) for name in sorted(ignored)]
         check_columns(self.path, schema.names, [("target", target), *others])
-        names = [name for name in schema.names if name != target and name != identifier and name not in ignored]
+        names = [name for name in schema.names if name not in {target, identifier, *ignored}]
         if not names:
             raise InputError(f"{self.path} has no column of predictions beside {target!r}.")
         truth = schema.field(target).type
@@ -185,11 +180,10 @@ class _PredictionFile:
             for batch in self._batches():
                 if not batch.num_rows:
                     continue  # its columns may have no type
-                truth = batch.column(self.target)
                 for name in [*self.names, self.target]:
                     self._check(batch.column(name), name, rows)
                 for position, name in enumerate(self.names):
-                    differ = pc.not_equal(batch.column(name), truth)
+                    differ = pc.not_equal(batch.column(name), batch.column(self.target))
                     errors[0, position] += differ.true_count
                     if mask is not None:
                         part = mask[rows : rows + batch.num_rows]
@@ -215,18 +209,16 @@ class _PredictionFile:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        faults = []
+        faults = {}
         floating = pa.types.is_floating(column.type)
         # The number of nulls is known without a look at them.
         if column.null_count or floating:
-            faults.append((column.is_null(nan_is_null=True), "is missing; every label must be known"))
+            faults["is missing; every label must be known"] = column.is_null(nan_is_null=True)
         if floating:
-            large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
-            said = (
+            faults[
                 "is a floating-point number that stands for several whole numbers; write such labels as text, with a "
                 "letter (in Parquet, or as integers)"
-            )
-            faults.append((large, said))
-        for bad, said in faults:
+            ] = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
+        for said, bad in faults.items():
             if bad.true_count:
                 raise InputError(f"{self.path}, row {rows + int(pc.index(bad, True).as_py()) + 1}: {name} {said}.")

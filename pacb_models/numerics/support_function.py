@@ -13,7 +13,7 @@ miss of its maximum is added, together with all rounding.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,21 +42,11 @@ class Evaluated(NamedTuple):
     slope_rounding: Any
 
 
-class Terms(Protocol):
-    """The terms of a confidence set, each in a coordinate in which ln G' is nearly straight."""
-
-    #: The ends of the coordinates.
-    low: Any
-    high: Any
-    #: The length of the range of risks.
-    width: Any
-
-    def evaluate(self, z: Array) -> Evaluated:
-        """The terms at coordinates within their ends."""
-
-
-def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
+def largest_average(terms: Any, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
     r"""The bound, rounded up, and the risks that have it.
+
+    ``terms`` evaluates the :math:`G_i`, each in a coordinate in which :math:`\ln G_i'` is nearly straight:
+    ``evaluate(z)`` between ``low`` and ``high``; ``width`` is how long the range of risks is.
 
     Newton's method finds all risks and :math:`v = \ln(1/\lambda)` together, with :math:`\ln G_i' = \ln q_i + v`.
     ``spent`` is what classifiers without weight take of the sum; ``price`` (v) and ``z`` are where to start.
@@ -116,7 +106,7 @@ def _value(at: Evaluated, q: Array, lag: Array, moves: Array, width: Any, price:
     return value + EPSILON * (8.0 + math.log2(q.size)) * rounded
 
 
-def _evaluated(terms: Terms, z: Array, wanted: Array) -> tuple[Evaluated, Array, Array]:
+def _evaluated(terms: Any, z: Array, wanted: Array) -> tuple[Evaluated, Array, Array]:
     """The terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an end."""
     at = terms.evaluate(z)
     lag, moves = wanted - at.log_slope, 1.0 / at.steepness
@@ -139,7 +129,7 @@ def _log_sum(logarithms: Array, rest: float) -> float:
     return shift + math.log(float(np.exp(logarithms - shift).sum()) + (rest * math.exp(-shift) if rest else 0.0))
 
 
-def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Evaluated, Array, Array]:
+def _settled(terms: Any, z: Array, wanted: Array) -> tuple[Array, Evaluated, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
     low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
     for _ in range(200):
