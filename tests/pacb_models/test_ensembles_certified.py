@@ -202,23 +202,24 @@ def risky(y, prediction):
 def test_finer_statements_by_hand(cancer):
     X, y = cancer
     groups = np.array(["small", "middle", "large"])[np.digitize(X[:, 0], [12, 16])]
-    asked = {"per_class": True, "risk": {"missed": risky}, "abstain": (0.7, 1.0)}
+    asked = {"per_class": True, "per_prediction": True, "risk": {"missed": risky}, "abstain": (0.7, 1.0)}
     model = CertifiedClassifier(members(), delta=0.08, random_state=3, **asked).fit(X, y, groups=groups)
     _, held_out = halves(len(y), 3)
     X, y, groups, m = X[held_out], y[held_out], groups[held_out], len(held_out)
     index = model.candidates_.index(model.deployed_)
     prior, predicted, share = model.prior_[index], model.predict(X), model.predict_proba(X).max(axis=1)
     wrong = predicted != y
-    # Half of delta for the overall statement, an eighth for each of four kinds.
+    # Half of delta for the overall statement, a tenth for each of five kinds.
     assert model.bound_ == pytest.approx(limit(wrong.sum(), m, 0.04 * prior), rel=1e-9)
-    expected = [(wrong[y == label].sum(), (y == label).sum(), 0.01 / 2, 0.01 / 2) for label in (0, 1)]
+    rows = [column == label for column in (y, predicted) for label in (0, 1)]
+    expected = [(wrong[of].sum(), of.sum(), 0.008 / 2, 0.008 / 2) for of in rows]
     for group in ("large", "middle", "small"):
-        expected.append((wrong[groups == group].sum(), (groups == group).sum(), 0.01 / 3, 0.01 / 3))
-    expected.append((risky(y, predicted).sum(), m, 0.01, 0.01))
+        expected.append((wrong[groups == group].sum(), (groups == group).sum(), 0.008 / 3, 0.008 / 3))
+    expected.append((risky(y, predicted).sum(), m, 0.008, 0.008))
     for threshold in (0.7, 1.0):
         accepted = share >= threshold
         np.testing.assert_array_equal(model.accepts(X, threshold), accepted)
-        expected.append((wrong[accepted].sum(), accepted.sum(), 0.01 / 2, 0.01 / 4))
+        expected.append((wrong[accepted].sum(), accepted.sum(), 0.008 / 2, 0.008 / 4))
     assert len(model.guarantee_.statements) == len(expected)
     for statement, (errors, examples, delta, used) in zip(model.guarantee_.statements, expected):
         assert (statement.errors, statement.examples) == (errors, examples)
@@ -226,7 +227,8 @@ def test_finer_statements_by_hand(cancer):
         assert statement.bound == pytest.approx(limit(errors, examples, used * prior), rel=1e-9)
     for statement, threshold in zip(model.guarantee_.statements[-2:], (0.7, 1.0)):
         refused = (share < threshold).sum()
-        assert statement.accepted == pytest.approx(1 - limit(refused, m, 0.01 / 4 * prior), rel=1e-9)
+        assert statement.accepted == pytest.approx(1 - limit(refused, m, 0.008 / 4 * prior), rel=1e-9)
+    assert model.confusion_.tolist() == [[((y == a) & (predicted == b)).sum() for b in (0, 1)] for a in (0, 1)]
     total = model.guarantee_.delta + sum(statement.delta for statement in model.guarantee_.statements)
     assert total <= 0.08 + 1e-15
     text = " ".join(str(model.guarantee_).split())
@@ -463,21 +465,6 @@ def test_only_who_says_which_class_is_positive_reads_of_false_positives(cells):
     for positive, y in (("Cancer", cells[1]), ("a", np.resize(["a", "b", "c"], len(cells[1])))):
         with pytest.raises(InputError, match=f"positive is '{positive}'; it must be one of two classes"):
             CertifiedClassifier(trees(), positive=positive, random_state=0).fit(cells[0], y)
-
-
-def test_precision_by_hand(cells):
-    model = CertifiedClassifier(trees(), per_prediction=True, delta=0.1, random_state=0).fit(*cells)
-    _, held_out = halves(len(cells[1]), 0)
-    X, y = cells[0][held_out], cells[1][held_out]
-    said, prior = model.predict(X), model.prior_[model.candidates_.index(model.deployed_)]
-    for label, statement in zip(["cancer", "healthy"], model.guarantee_.statements, strict=True):
-        n, k = np.count_nonzero(said == label), np.count_nonzero((said == label) & (y != label))
-        assert (statement.kind, statement.errors, statement.examples) == ("prediction", k, n)
-        assert statement.bound == pytest.approx(limit(k, n, 0.1 / 4 * prior), rel=1e-9)
-    expected = [[np.count_nonzero((y == a) & (said == b)) for b in model.classes_] for a in model.classes_]
-    assert model.confusion_.tolist() == expected
-    with pytest.raises(InputError, match="per_prediction is given with deploy='stochastic'"):
-        CertifiedClassifier(trees(), per_prediction=True, deploy="stochastic").fit(*cells)
 
 
 @pytest.mark.parametrize("delta", [0.05, 0.07, 1 / 3])

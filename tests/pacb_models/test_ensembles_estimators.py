@@ -214,6 +214,7 @@ BAD = {
         ({"cv": ShuffleSplit(3, random_state=0)}, "each in exactly one test fold"),
         ({"abstain": (0.5, 1.5)}, "abstain is 1.5; every threshold"),
         ({"abstain": 0.9, "deploy": "stochastic"}, "deploy='deterministic'"),
+        ({"per_prediction": True, "deploy": "stochastic"}, "per_prediction is given with deploy='stochastic'"),
         ({"risk": "cost"}, "it must be a function"),
         ({"risk": lambda y, prediction: 0.5 * (y != prediction)}, "must return 0 or 1"),
         ({"voting": "soft", "estimators": [SVC()]}, "has no predict_proba"),

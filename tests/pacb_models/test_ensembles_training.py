@@ -213,13 +213,6 @@ def test_svms_that_do_not_converge_are_marked_and_still_the_same():
     assert not found.converged
 
 
-def test_batches_do_not_matter():
-    dataset = small_dataset(351)
-    gram = SharedGram(dataset.X, dataset.y, 0.25, 280)
-    tasks = random_tasks(351, 280, np.geomspace(0.01, 20, 12))
-    assert gram.errors(tasks) == [result for task in tasks for result in gram.errors([task])]
-
-
 # --- cross-validation ------------------------------------------------------------------------------------------------
 
 
