@@ -251,7 +251,7 @@ def test_counts_merge_like_a_map_and_reduce():
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("content", "words"),
     [
         ("label,a\n1,1\n0,\n", "row 2: a is missing"),
         ("label,a\n1,x\n0,y\n", "a is of type string, but label of type int64; labels must be of one type"),
@@ -263,13 +263,19 @@ def test_counts_merge_like_a_map_and_reduce():
         ("label,a\nx,x\n,\n", "row 2: a is missing"),
         ("label,a\nx,x\nNA,NA\n", "row 2: a is missing"),
         ("label,a\n0.5,0.5\nnan,nan\n", "row 2: a is missing"),
+        # Files of another kind.
+        ("label,\xe9\n1,1\n".encode("latin-1"), "cannot read '{}/p.csv'"),
+        (gzip.compress(b"label,a\n1,1\n", mtime=0), "cannot read '{}/p.csv'"),
+        (gzip.compress(bytes(range(256)) * 9, mtime=0), "cannot read '{}/p.csv'"),
+        ("label,a\n1,1\n", "cannot read '{}/p.csv.gz'"),
+        ("label,a\n1,1\n", "cannot read '{}/p.parquet'"),
     ],
 )
-def test_bad_prediction_files_are_one_line(text, words, tmp_path, pacb):
-    path = tmp_path / "predictions.csv"
-    path.write_text(text)
+def test_bad_prediction_files_are_one_line(content, words, tmp_path, pacb):
+    path = tmp_path / (words.split("/")[1].rstrip("'") if words.startswith("cannot read") else "p.csv")
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     error = pacb(f"certify --predictions {path} --target label", code=2).err
-    assert words in error and error.count("\n") == 1
+    assert words.format(tmp_path) in error and error.count("\n") == 1
 
 
 def test_missing_labels_of_a_parquet_file_are_missing(tmp_path, refused):
@@ -307,23 +313,17 @@ def test_no_example_is_counted_twice(tmp_path, pacb, refused):
     assert pacb(f"certify --predictions {folder} --target label --json").json["m"] == 20
 
 
-@pytest.mark.parametrize(
-    ("errors", "m", "words"),
-    [
+def test_bad_counts_and_pieces_are_refused():
+    for errors, m, words in (
         ([1.9], 10, r"errors\[0\] is 1.9"),
         ([-1], 10, r"errors\[0\] is -1"),
         ([11], 10, r"errors\[0\] is 11"),
         (3, 10, "errors has the shape"),
         ([1, 2], 10, "errors has the shape"),
         ([1], 10.5, "m is 10.5"),
-    ],
-)
-def test_counts_that_are_none_are_refused(errors, m, words):
-    with pytest.raises(InputError, match=words):
-        ErrorCounts(["a"], errors, m)
-
-
-def test_bad_pieces_are_refused():
+    ):
+        with pytest.raises(InputError, match=words):
+            ErrorCounts(["a"], errors, m)
     counts = ErrorCounts(["a"])
     for y, columns, words in (
         ([0, 1], {"b": [0, 1]}, "no column 'a'"),
@@ -339,23 +339,6 @@ def test_bad_pieces_are_refused():
     assert counts.m == 0
     with pytest.raises(InputError, match="more than once"):
         ErrorCounts(["a", "a"])
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("latin.csv", "label,\xe9\n1,1\n".encode("latin-1")),
-        ("zipped.csv", gzip.compress(b"label,a\n1,1\n", mtime=0)),
-        ("zipped.csv", gzip.compress(bytes(range(256)) * 9, mtime=0)),
-        ("plain.csv.gz", b"label,a\n1,1\n"),
-        ("text.parquet", b"label,a\n1,1\n"),
-    ],
-)
-def test_files_of_another_kind_are_one_line(name, content, tmp_path, pacb):
-    path = tmp_path / name
-    path.write_bytes(content)
-    error = pacb(f"certify --predictions {path} --target label", code=2).err
-    assert f"cannot read '{path}'" in error and error.count("\n") == 1
 
 
 def test_an_example_that_is_there_twice_is_named(tmp_path, pacb, refused):

@@ -196,19 +196,3 @@ def test_priors_names_and_posteriors():
     np.testing.assert_allclose(found.errors, losses.sum(axis=0))
     # The limit of the sums is larger.
     assert found.bound < pm.certify(losses=losses.sum(axis=0), m=300, prior=prior, delta=0.1).bound
-
-
-@pytest.mark.parametrize(
-    ("losses", "options", "named"),
-    [
-        ([[0.1, 1.2]], {}, r"losses\[0, 1\] is 1.2; every loss must lie between 0 and 1"),
-        ([[0.1], [float("nan")]], {}, r"losses\[1, 0\] is nan"),
-        (np.zeros((0, 2)), {}, r"losses has the shape \(0, 2\)"),
-        ([[0.1], [0.2]], {"m": 3}, "m is 3, but losses has 2 rows"),
-        ([[0.1], [0.2]], {"names": ["a", "b"]}, "names has 2 entries"),
-        ([[0.1], [0.2]], {"spread": 1.0}, "losses is given together with errors or spread"),
-    ],
-)
-def test_bad_losses_are_one_sentence(losses, options, named):
-    with pytest.raises(InputError, match=named):
-        pm.certify(losses=losses, **options)

@@ -289,9 +289,9 @@ def test_the_root_is_found_in_a_few_evaluations():
 
 
 def test_many_classifiers():
-    """From 100 000 on the root is first sought in a histogram; it has to be the same root."""
+    """They are evaluated in pieces."""
     random = np.random.default_rng(5)
-    risks, prior = random.uniform(0, 1, 100_001), random.exponential(size=100_001)
+    risks, prior = random.uniform(0, 1, 20_001), random.exponential(size=20_001)
     prior /= prior.sum()
     for divergence, distance, order in PAIRS:
         problem = pm.DirectProblem(risks, 400, 0.05, distance, divergence, prior, order=order)
