@@ -564,19 +564,15 @@ class Variance(Distance):
         return -math.log(m)
 
 
-def test_an_inverse_that_falls_next_to_one_is_no_ground_for_a_claim():
-    """Two classifiers: with all weight on the poor one the bound is smaller than on the way there."""
-    assert not concave_on_grid(Variance())
-    solution = pm.solve(pm.BoundProblem([0.93, 1.0], m=3, delta=0.5, distance=Variance()), "frontier")
-    assert not solution.is_global and solution.lower_bound is None
+@pytest.mark.parametrize("module", [__name__, "pacb_models.distances.binary_kl", "pacb_models.distances.variance"])
+def test_an_inverse_that_falls_next_to_one_is_no_ground_for_a_claim(module):
+    """Two classifiers: with all weight on the poor one the bound is smaller than on the way there. A class may name a
+    module of ours: it is checked as any other."""
 
-
-@pytest.mark.parametrize("module", ["pacb_models.distances.binary_kl", "pacb_models.distances.variance"])
-def test_a_class_that_names_a_module_of_ours_is_checked_as_any_other(module):
     class Disguised(Variance):
         __module__ = module
 
-    assert not ours(Disguised()) and ours(BY_NAME["kl"])
+    assert not concave_on_grid(Disguised()) and not ours(Disguised()) and ours(BY_NAME["kl"])
     solution = pm.solve(pm.BoundProblem([0.93, 1.0], m=3, delta=0.5, distance=Disguised()), "frontier")
     assert not solution.is_global and solution.lower_bound is None
 
@@ -623,30 +619,27 @@ def test_distances_that_are_mutable_or_equal_are_each_its_own(kind):
             assert solution.bound == pytest.approx(expected, abs=1e-9), (scale, name, solution.message)
 
 
-def test_a_mutable_distance_is_checked_each_time():
-    class Turning(Scaled):
-        wrong = False
+class Turning(Scaled):
+    wrong = False
 
-        def derivatives(self, L, b):
-            r = super().derivatives(L, b)
-            return r._replace(b=-r.b) if self.wrong else r
+    def derivatives(self, L, b):
+        r = super().derivatives(L, b)
+        return r._replace(b=-r.b) if self.wrong else r
 
-    distance = Turning(1.0)
-    problem = pm.BoundProblem([0.1, 0.2], m=100, distance=distance)
+
+class Turned(Turning, Forgetful):
+    __hash__ = Forgetful.__hash__
+
+
+@pytest.mark.parametrize("kind", [Turning, Turned])
+def test_a_fault_is_noticed_in_a_changed_object_and_in_one_that_equals_a_good_one(kind):
+    good = kind(1.0)
+    problem = pm.BoundProblem([0.1, 0.2], m=100, distance=good)
     assert pm.solve(problem, "mirror").status == "optimal"
-    distance.wrong = True
-    with pytest.raises(pm.InputError, match="`derivatives` has b = "):
-        pm.solve(problem, "mirror")
-
-
-def test_an_equal_object_with_a_fault_is_not_taken_for_the_good_one():
-    class Wrong(Forgetful):
-        def derivatives(self, L, b):
-            return super().derivatives(L, b)._replace(b=-1.0)
-
-    pm.solve(pm.BoundProblem([0.1, 0.2], m=100, distance=Forgetful(1.0)), "mirror")
-    with pytest.raises(pm.InputError, match="Wrong: `derivatives` has b = -1"):
-        pm.solve(pm.BoundProblem([0.1, 0.2], m=100, distance=Wrong(1.0)), "mirror")
+    bad = good if kind is Turning else kind(1.0)
+    bad.wrong = True
+    with pytest.raises(pm.InputError, match=f"{kind.__name__}: `derivatives` has b = -"):
+        pm.solve(problem.replace(distance=bad), "mirror")
 
 
 @pytest.mark.parametrize(
