@@ -19,13 +19,10 @@ def environments() -> dict[str, dict[str, str]]:
     from numpy._core._multiarray_umath import __cpu_dispatch__ as dispatched
 
     wide = [name for name in dispatched if name.startswith(("AVX512", "X86_V4"))]
+    old = {"OPENBLAS_CORETYPE": "Nehalem", "NPY_DISABLE_CPU_FEATURES": " ".join(dispatched)}
     return {
         "AVX2 only": {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": " ".join(wide)},
-        "SSE only": {
-            "OPENBLAS_CORETYPE": "Nehalem",
-            "NPY_DISABLE_CPU_FEATURES": " ".join(dispatched),
-            "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4",
-        },
+        "SSE only": {**old, "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-AVX,-FMA,-FMA4"},
         "this processor": {},
     }
 

@@ -56,15 +56,10 @@ def install():
                 (programs / program).write_text(f'#!/bin/sh\necho {program} "$@" >> {here}/called\n')
                 (programs / program).chmod(0o755)
             ours, theirs = pty.openpty()
-            process = subprocess.Popen(
-                [sys.executable, "-c", SCRIPT, str(TOOLS), str(grace), *packages],
-                cwd=here,
-                env={"PATH": f"{programs}:/usr/bin:/bin"},
-                stdin=subprocess.DEVNULL if answer is None else theirs,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
+            pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+            pipes["stdin"] = subprocess.DEVNULL if answer is None else theirs
+            command = [sys.executable, "-c", SCRIPT, str(TOOLS), str(grace), *packages]
+            process = subprocess.Popen(command, cwd=here, env={"PATH": f"{programs}:/usr/bin:/bin"}, **pipes)
             os.write(ours, f"{answer}\n".encode())
             if grace and answer is not None:
                 assert process.stdout.readline().startswith(f"set-up: apt-get installs {packages[0]} in ")
