@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pacb_models.errors import InputError
 
 from .item import Item
-from .items import bounds, constants, cross_validation, data, guarantees, posteriors, solvers
+from .items import bounds, constants, experiment, guarantees, posteriors, solvers
 from .numbers import item_name
 
 _IN_ORDER = (
@@ -18,8 +18,8 @@ _IN_ORDER = (
     solvers.FP_VS_CCP_TABLE,
     posteriors.SPARSITY_TABLE,
     bounds.DIVERGENCES_TABLE,
-    cross_validation.CROSS_VALIDATION_TABLE,
-    data.DATA_TABLE,
+    experiment.CROSS_VALIDATION_TABLE,
+    experiment.DATA_TABLE,
     guarantees.CERTIFICATES_TABLE,
     guarantees.CHANGE_OF_MEASURE_TABLE,
     posteriors.SUPPORTS,

@@ -55,7 +55,7 @@ from pacb_models.estimators.candidates import default_prior, poll
 from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import SPLITS, KeptRows, Rows, options, seeds
+from .kept_rows import SPLITS, KeptRows, Rows, options
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -303,7 +303,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the ratios."""
     given = options(__doc__, arguments, cases(), **SPLITS | {"splits": 10}, held_out=(HELD_OUT,), jobs=int)
     known = cases(given.data)
-    wanted = product(seeds(given), given.names, given.held_out)
+    wanted = product(given.names, given.held_out)
     rows = STUDY.table(given, wanted, lambda split, name, share: measure(known[name], split, share, given.jobs))
     print(ratios(rows))
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,10 +31,12 @@ class KeptRows(NamedTuple):
     keys: tuple[str, ...]
 
     def table(
-        self, options: argparse.Namespace, wanted: Iterable[tuple[Any, ...]], rows_of: Callable[..., Rows]
+        self, given: argparse.Namespace, wanted: Iterable[tuple[Any, ...]], rows_of: Callable[..., Rows]
     ) -> pd.DataFrame:
-        """The rows ``rows_of(*values)`` of every wanted value of the keys, kept in a store beside the table ``out``."""
-        tasks = {digest(f"{self.name} {self.version}", *values): values for values in wanted}
+        """The rows ``rows_of(split, *values)`` of every split and wanted values, kept in a store beside ``out``."""
+        splits = range(given.first, given.first + given.splits)
+        all_values = [(split, *values) for split, values in product(splits, wanted)]
+        tasks = {digest(f"{self.name} {self.version}", *values): values for values in all_values}
         numbers = {key: number for number, key in enumerate(tasks, start=1)}
 
         def compute(todo: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Rows]]:
@@ -42,17 +45,12 @@ class KeptRows(NamedTuple):
                 print(f"{numbers[key]} of {len(tasks)}: {words}", file=sys.stderr, flush=True)
                 yield key, rows_of(*values)
 
-        path = None if options.out is None else options.out.with_suffix(".jsonl")
-        found = dict(kept(path, tasks, compute, options.resume))
+        path = None if given.out is None else given.out.with_suffix(".jsonl")
+        found = dict(kept(path, tasks, compute, given.resume))
         table = pd.DataFrame([row for key in tasks for row in found[key]])
-        if options.out is not None:
-            write_atomically(options.out, table.to_csv(index=False))
+        if given.out is not None:
+            write_atomically(given.out, table.to_csv(index=False))
         return table
-
-
-def seeds(given: argparse.Namespace) -> range:
-    """Those of the splits."""
-    return range(given.first, given.first + given.splits)
 
 
 def options(

@@ -27,7 +27,7 @@ from pacb_models.benchmarks.paper.document import as_html, compose, same_order
 from pacb_models.benchmarks.paper.item import RESULTS_VERSION
 from pacb_models.benchmarks.paper.items import bounds as bound_items
 from pacb_models.benchmarks.paper.items import constants, guarantees, posteriors, solvers
-from pacb_models.benchmarks.paper.items.cross_validation import significantly_lower
+from pacb_models.benchmarks.paper.items.experiment import significantly_lower
 from pacb_models.benchmarks.paper.items.posteriors import classifiers_for, concentration
 from pacb_models.benchmarks.paper.study import DISTANCES, Study
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS, PAPER_SIZES
