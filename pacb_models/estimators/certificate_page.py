@@ -87,27 +87,26 @@ def _confusion(classes: np.ndarray, counts: np.ndarray) -> tuple[list[str], list
 
 def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> list[tuple[str, Any]]:
     """What became of the data, in lines."""
-    rows: list[tuple[str, Any]] = []
+    of_file: list[tuple[str, Any]] = []
     if table is not None:
         of = table.reading
-        rows += [
+        of_file = [
             ("rows in the file", of.rows),
             ("rows dropped", f"{of.dropped} ({percentage(of.dropped / of.rows)})"),
             ("columns ignored", ", ".join(of.ignored) or "none"),
             ("columns used", f"{table.features.shape[1]}, of them {len(table.text)} with text"),
         ]
-    rows += [
+    counts = () if model.confusion_ is None else zip(model.classes_, model.confusion_.sum(axis=1), strict=True)
+    by_class, choosing = ", ".join(f"{name} {count}" for name, count in counts), model.guarantee_.choosing
+    unnamed = "not given, so that no rate is called false positive or false negative"
+    return [
+        *of_file,
         ("examples for training", getattr(model, "n_training_", "fitted elsewhere")),
         ("held-out examples", model.n_validation_),
         ("classes", ", ".join(map(str, model.classes_))),
-    ]
-    if model.confusion_ is not None:
-        counts = zip(model.classes_, model.confusion_.sum(axis=1), strict=True)
-        rows.append(("held-out examples by class", ", ".join(f"{name} {count}" for name, count in counts)))
-    unnamed = "not given, so that no rate is called false positive or false negative"
-    rows += [
+        *([("held-out examples by class", by_class)] if by_class else []),
         ("positive class", unnamed if positive is None else positive),
         ("classifiers", len(model.names_)),
         ("candidates", model.guarantee_.candidates),
+        *([("examples that chose", choosing)] if choosing else []),
     ]
-    return [*rows, ("examples that chose", model.guarantee_.choosing)] if model.guarantee_.choosing else rows

@@ -55,11 +55,7 @@ class _CandidatesDisplay(Display):
 class CertificateDisplay(_CandidatesDisplay):
     """Observed error and certified bound of the best candidates, and the bound of the random classifier.
 
-    Parameters
-    ----------
-    certificate : Certificate
-    most : int
-        How many candidates are shown, those with the smallest bounds.
+    ``most`` candidates are shown, those with the smallest bounds.
     """
 
     certificate: Certificate
@@ -93,11 +89,7 @@ class CertificateDisplay(_CandidatesDisplay):
 class ChoiceDisplay(_CandidatesDisplay):
     """Errors of the best candidates on the examples that chose, and the bound of the chosen one.
 
-    Parameters
-    ----------
-    certificate : ChosenCertificate
-    most : int
-        How many candidates are shown, those with the fewest errors where they were compared.
+    ``most`` candidates are shown, those with the fewest errors where they were compared.
     """
 
     certificate: ChosenCertificate

@@ -105,8 +105,7 @@ class PathDisplay(Display):
 
     Parameters
     ----------
-    problem : BoundProblem
-    curve : Curve
+    problem, curve : BoundProblem, Curve
     minima : sequence of LocalMinimum
         The local minima, best first; the first is the certified global one.
     solutions : dict of str to Solution

@@ -25,12 +25,7 @@ AXES = ("iterations", "seconds")
 class PosteriorDisplay(Display):
     """How solutions weigh the classifiers: weight over prior against risk, or the mass up to each risk.
 
-    Parameters
-    ----------
-    problem : Problem
-    solutions : dict of str to Solution
-    cumulative : bool
-        Draw the posterior mass of the classifiers whose risk is at most the abscissa.
+    With ``cumulative`` the posterior mass of the classifiers whose risk is at most the abscissa is drawn.
     """
 
     problem: Problem
@@ -80,7 +75,7 @@ class ConvergenceDisplay(Display):
     minimum : float
         The certified minimum.
     solutions : dict of str to Solution
-        Solutions with a trace (``pm.solve(problem, solver, trace=True)``).
+        They have a trace (``pm.solve(problem, solver, trace=True)``).
     against : {"iterations", "seconds"}
     """
 

@@ -277,6 +277,7 @@ BAD = [
     ("a,b,class\n" + MANY, "a", "has 300 different values in 300 rows; it must hold classes"),
     ("a,b,class\n" + MANY, "class", "column 'b' of .* has 300 different values .* ignore="),
     ("a,class\n1,0\ninf,1\n3,0\n4,1\n", "class", "column 'a' of .* holds inf in row 2"),
+    ("a,class\n1,0\n2,1\n3,0\n1e308,1\n", "class", r"column 'a' of .* holds 1e\+308 in row 4; a feature must be"),
     ("class\n1\n0\n1\n0\n", "class", "no column besides the target"),
     ("", "class", "cannot read .*: No columns to parse"),
     ("a,class\n1,0\n2,1,7,9\n", "class", "cannot read .*: Error tokenizing"),
