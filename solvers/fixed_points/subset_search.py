@@ -99,8 +99,8 @@ class SubsetSearchSolver(DeclaredSolver):
         if options.warm_start and not linear:
             raise InputError("warm_start", options.warm_start, "it exists for the linear distance only")
         search = (_closed_form if linear else _sweep)(problem, supports, options)
-        sizes, shape = np.flatnonzero(search.feasible) + 1, (3, supports.size)
-        bounds, first, second = np.full(shape, np.nan)
+        sizes = np.flatnonzero(search.feasible) + 1
+        bounds, first, second = np.full((3, supports.size), np.nan)
         L, X = supports.point(sizes, search.slopes[sizes - 1])
         bounds[sizes - 1] = bounds_at(problem, L, X)
         # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
@@ -162,7 +162,7 @@ def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, i
 
 def _closed_form(problem: BoundProblem, supports: OrderedSupports, options: SubsetSearchSolver.Options) -> _Search:
     """The linear distance: the weights of a support exist where the radicand is positive."""
-    # The number ``c`` of a bound that is a multiple of L + c √X, but for a constant.
+    # The square of the number ``c`` of a bound that is a multiple of L + c √X, but for a constant.
     square = (problem.coefficient / problem.distance_function.rate(0.5, 1.0)) ** 2
     defined = square > supports.V
     slopes = 1.0 / np.sqrt(supports.P * np.where(defined, square - supports.V, 1.0))
