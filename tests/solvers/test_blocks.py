@@ -161,7 +161,6 @@ def test_a_variable_of_the_block_used_the_wrong_way_is_refused():
         model.pac.check()
     model.inner.deactivate()
     model.pac.check()
-    # In a disjunct, too.
     model.either, model.other = Disjunct(), Disjunct()
     model.either.row = pyo.Constraint(expr=model.pac.bound >= 0.3)
     model.choice = Disjunction(expr=[model.either, model.other])
@@ -244,12 +243,11 @@ def test_scip_proves_a_purchase(distance, divergence):
     model.total = pyo.Objective(expr=model.pac.bound + sum(c * b for c, b in zip(costs, model.buy.values())))
     model.pac.check()
     said = pyo.SolverFactory("scip_direct").solve(model, timelimit=60)
-    best, least = None, np.inf
-    for bought in product((0, 1), repeat=4):
-        if any(bought):
-            held = problem.replace(constraints=[pm.weights(at_most=np.array(bought, dtype=float))])
-            total = pm.solve(held).bound + np.dot(costs, bought)
-            best, least = (bought, total) if total < least else (best, least)
+    totals = {}
+    for bought in filter(any, product((0, 1), repeat=4)):
+        held = problem.replace(constraints=[pm.weights(at_most=np.array(bought, dtype=float))])
+        totals[bought] = pm.solve(held).bound + np.dot(costs, bought)
+    best, least = min(totals.items(), key=lambda pair: pair[1])
     assert tuple(round(each.value) for each in model.buy.values()) == best != (1, 1, 1, 1)
     assert pyo.value(model.total) == pytest.approx(least, abs=3e-6)
     assert least - 1e-4 <= said.problem.lower_bound <= least + 3e-6
@@ -275,16 +273,17 @@ def test_wrong_weights_are_refused_in_a_sentence():
     model.w = pyo.Var(range(5))
     with pytest.raises(pm.InputError, match="q has 5 entries, but there are 6 classifiers; the two must match"):
         problem.pyomo_block(model.w)
-    for wrong in ("abcdef", [None] * 6, 5, [*model.w.values(), "x"]):
-        with pytest.raises(pm.InputError, match=r"q is .*; it must be a sequence of variables or expressions"):
-            problem.pyomo_block(wrong)
-    for wrong in (cp.Variable(5), cp.square(cp.Variable(6)), PRIOR, cp.Variable((6, 1))):
-        for write in (problem.cvxpy_nonlinear, problem.replace(distance="linear").cvxpy_bound):
-            with pytest.raises(pm.InputError, match=r"q is .*; it must be a vector of 6 variables, or an affine"):
-                write(wrong)
-    for wrong in (casadi.SX.sym("q", 5), PRIOR, casadi.DM(PRIOR)):
-        with pytest.raises(pm.InputError, match=r"q is .*; it must be a column of 6 SX or MX"):
-            problem.casadi_bound(wrong)
+    entries = ("abcdef", [None] * 6, 5, [*model.w.values(), "x"])
+    vectors = (cp.Variable(5), cp.square(cp.Variable(6)), PRIOR, cp.Variable((6, 1)))
+    columns = (casadi.SX.sym("q", 5), PRIOR, casadi.DM(PRIOR))
+    for write, wrong, expected in (
+        *((problem.pyomo_block, each, "a sequence of variables or expressions") for each in entries),
+        *((problem.cvxpy_nonlinear, each, "a vector of 6 variables, or an affine") for each in vectors),
+        *((problem.replace(distance="linear").cvxpy_bound, each, "a vector of 6 variables") for each in vectors),
+        *((problem.casadi_bound, each, "a column of 6 SX or MX") for each in columns),
+    ):
+        with pytest.raises(pm.InputError, match=f"q is .*; it must be {expected}"):
+            write(wrong)
     with pytest.raises(pm.UnsupportedProblemError, match="no CVXPY form: its bound is not convex"):
         problem.cvxpy_bound(cp.Variable(6))
     for name, arguments in (("q", (-PRIOR, PRIOR)), ("q", ([1.0], PRIOR)), ("direction", (PRIOR, [np.nan] * 6))):

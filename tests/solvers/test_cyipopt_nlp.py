@@ -19,10 +19,8 @@ PRIOR = RNG.dirichlet(np.ones(11))
 @st.composite
 def points(draw, problem):
     """Interior points of the lifted problem's domain, with L and T not tied to the weights."""
-    q = 0.9 * draw(weights(problem.size)) + 0.1 * problem.prior
-    return np.append(
-        q, (draw(st.floats(0.05, 0.6)), problem.divergence_size(problem.prior) + draw(st.floats(0.1, 2.0)))
-    )
+    q, T = 0.9 * draw(weights(problem.size)) + 0.1 * problem.prior, problem.divergence_size(problem.prior)
+    return np.append(q, (draw(st.floats(0.05, 0.6)), T + draw(st.floats(0.1, 2.0))))
 
 
 def check_derivatives(derivatives, function, x, rel=1e-6):
