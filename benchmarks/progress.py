@@ -20,7 +20,16 @@ def silent(*words: object) -> None:
 def progress_shown(lines: bool = True) -> Iterator[Show]:
     """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
-        yield _in_lines() if lines else silent
+        started, last = time.monotonic(), ("", -1)
+
+        def in_lines(what: str, done: int, total: int, remark: str = "") -> None:
+            nonlocal last
+            if (now := (what, 20 * done // max(total, 1))) != last:
+                last = now
+                words = f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}{remark and ', '}{remark}"
+                print(words, file=sys.stderr, flush=True)
+
+        yield in_lines if lines else silent
         return
     from rich import progress
     from rich.console import Console
@@ -37,16 +46,3 @@ def progress_shown(lines: bool = True) -> Iterator[Show]:
             bar.update(tasks[what], completed=done, total=total, remark=remark)
 
         yield show
-
-
-def _in_lines() -> Show:
-    started, last = time.monotonic(), ("", -1)
-
-    def show(what: str, done: int, total: int, remark: str = "") -> None:
-        nonlocal last
-        if (now := (what, 20 * done // max(total, 1))) != last:
-            last = now
-            words = f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}{remark and ', '}{remark}"
-            print(words, file=sys.stderr, flush=True)
-
-    return show

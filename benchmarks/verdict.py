@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 from scipy.stats import binomtest
@@ -31,25 +31,24 @@ NOTABLE, MOMENT = 1.2, 1e-3
 
 
 class Ending(IntEnum):
-    """What a run can come to, the worst first; ``words`` are those of every table and legend."""
+    """What a run can come to, the worst first; no minimum is what our residual denies, some are several starts."""
 
-    words: str
+    FAILED, NO_MINIMUM, LOCAL, SOME, LESS_ACCURATE, FOUND = range(6)
 
-    def __new__(cls, words: str) -> Self:
-        member = int.__new__(cls, len(cls.__members__))
-        member._value_, member.words = int(member), words
-        return member
-
-    FAILED = "failed"
-    #: A claim that our residual denies.
-    NO_MINIMUM = "not a minimum"
-    LOCAL = "another local minimum"
-    #: Over several starts.
-    SOME = "found from some starts"
-    LESS_ACCURATE = "found, less accurately"
-    FOUND = "found"
+    @property
+    def words(self) -> str:
+        """Those of every table and legend."""
+        return _WORDS[self]
 
 
+_WORDS = (
+    "failed",
+    "not a minimum",
+    "another local minimum",
+    "found from some starts",
+    "found, less accurately",
+    "found",
+)
 #: The number of the start that a method has when it is given none.
 PRIOR = -1
 #: Settings that are columns of their own, and no part of a method's name.

@@ -7,15 +7,11 @@ import json
 import math
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pacb_models.commands.program import DONE, FAILED, add_command
 from pacb_models.errors import InputError
 from pacb_models.wording import shown
-
-# Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
-if TYPE_CHECKING:
-    from ..problems.problem import Problem
 
 _DESCRIPTION = (
     "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
@@ -43,24 +39,30 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Judge every file; 1 when one of them claims what does not hold."""
+    # Imported here: ``pacb --help`` must not wait for NumPy.
     from ..harness.submissions import Judge, Worth, add_to_log, solver_of
     from ..problems.export import PROOF
+    from ..problems.named import problems_named
     from ..problems.problem import from_file
     from ..problems.solution_files import read_solution
 
-    exported = options.problem.endswith(".json")
-    recipe = from_file(options.problem) if exported else _named(options.problem)
-    # What the export wrote beside it: the names of the variables, and the proof.
-    stem = options.problem.removesuffix(".json")
-    columns, proof = ([Path(f"{stem}.col")], Path(stem + PROOF)) if exported else ([], None)
-    proof = proof if proof is not None and proof.is_file() else None
+    text, columns, proof = options.problem, [], None
+    if text.endswith(".json"):
+        # What the export wrote beside it: the names of the variables, and the proof.
+        recipe, stem = from_file(text), text.removesuffix(".json")
+        columns, proof = [Path(f"{stem}.col")], stem + PROOF if Path(stem + PROOF).is_file() else None
+    elif len(named := problems_named(text)) == 1:
+        recipe = named[0]
+    else:
+        more = f"; {named[0].name!r} is one" if named else ""
+        raise InputError(f"PROBLEM is {text!r}, which {len(named)} problems have as the beginning of a name{more}.")
     judge = Judge(recipe)
     findings = {}
     for text in options.solutions:
         found = read_solution(text, judge.problem.size, columns)
         findings[text] = judge.judge(found, solver_of(found, Path(text), options.solver))
     if options.json:
-        told = {"problem": recipe.name, "optimum": judge.optimum, "proof": proof and str(proof)}
+        told = {"problem": recipe.name, "optimum": judge.optimum, "proof": proof}
         solutions = [
             {"file": text, "solver": finding.solver, "verdict": finding.verdict, "sentence": finding.sentence}
             | {field.name: _plain(getattr(finding.numbers, field.name, None)) for field in fields(Worth)}
@@ -83,13 +85,3 @@ def run(options: argparse.Namespace) -> int:
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _named(text: str) -> Problem:
-    from ..problems.named import problems_named
-
-    found = problems_named(text)
-    if len(found) != 1:
-        more = f"; {found[0].name!r} is one" if found else ""
-        raise InputError(f"PROBLEM is {text!r}, which {len(found)} problems have as the beginning of a name{more}.")
-    return found[0]

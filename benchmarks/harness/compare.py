@@ -16,8 +16,6 @@ from ..verdict import Ending
 from .environment import Environments
 from .results import judged_results
 
-_COLUMNS = [Column("solver", numeric=False), Column("first"), Column("second"), Column("", numeric=False)]
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -50,7 +48,8 @@ class Comparison:
             [row.method, f"{row.first:.5f} s", f"{row.second:.5f} s", f"{row.change} ({counted(row.cells, 'cell')})"]
             for row in self.times().itertuples()
         ]
-        lines += aligned(_COLUMNS, rows) if rows else []
+        columns = [Column("solver", numeric=False), Column("first"), Column("second"), Column("", numeric=False)]
+        lines += aligned(columns, rows) if rows else []
         for title, found in (("became wrong", self.newly(found=False)), ("became right", self.newly(found=True))):
             lines.append(f"{title}: {len(found)}")
             for row in found.itertuples():

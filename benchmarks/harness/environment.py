@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -95,11 +94,6 @@ class Environments:
             self.write(directory)
             return len(self.environments)
         return known.index(wanted) + 1
-
-    def machines(self, numbers: Iterable[Any]) -> dict[Any, int]:
-        """The machine of each environment's number, numbered from one as they appear."""
-        order: dict[tuple[Any, ...], int] = {}
-        return {number: order.setdefault(self.machine(number), len(order) + 1) for number in numbers}
 
     def machine(self, number: Any) -> tuple[Any, ...]:
         """What makes the environment of that number another machine than others."""

@@ -86,8 +86,8 @@ def load_results(directory: str | Path) -> pandas.DataFrame:
     Rows have the same ``machine`` when processor, cores, memory and system of their environments are the same.
     """
     frame = as_frame(read_rows(directory))
-    machines = Environments.read(directory).machines(frame["environment"].unique())
-    return frame.assign(machine=frame["environment"].map(machines))
+    machines = frame["environment"].map(Environments.read(directory).machine)
+    return frame.assign(machine=machines.factorize()[0] + 1)
 
 
 def judged_results(directory: str | Path) -> verdict.Judged:

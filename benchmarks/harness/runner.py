@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pacb_models.errors import InputError, RunStopped, SolverUnavailableError
+from pacb_models.errors import InputError, RunStopped
 from pacb_models.plugins import exception_text
 
 from .. import verdict
@@ -80,11 +80,7 @@ def run_suite(
     import pyarrow.parquet  # noqa: F401
 
     directory = Path(directory)
-    suite, absent = suite.installed()
-    for name, reason in absent.items():
-        tell(f"left out: {name}, which cannot run here ({reason})")
-    if not suite.cells:
-        raise SolverUnavailableError(f"none of the solvers can run here: {', '.join(absent)}")
+    suite = suite.installed(tell)
     conditions = Conditions(
         suite=suite.name,
         time_limit=suite.time_limit if time_limit is None else time_limit,

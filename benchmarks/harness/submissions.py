@@ -21,7 +21,6 @@ from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
 from ..store import digest
 from .environment import Environments, described_here
-from .measurement import Measurement
 from .measuring import Conditions, begun
 from .referee import Returned, by_weights
 from .results import ResultLog, write_exports
@@ -139,18 +138,13 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
             key = digest("judged", recipe.name, finding.solver)
             row = begun(Cell(recipe, finding.solver), 0, conditions)
             row = row.told({**finding.row, "key": key, "environment": number})
-            _check_same(directory, row, known)
+            # A problem that shares nothing but its name with that of the log is refused.
+            other = next((each for each in known if each.problem == recipe.name and each.size is not None), row)
+            for name in (*FACTS, "reference_bound"):
+                one, another = getattr(row, name), getattr(other, name)
+                near = name == "reference_bound" and None not in (one, another) and abs(one - another) <= verdict.BELOW
+                if not (near or one == another or None in (one, another)):
+                    what = f"{directory} has results on another {recipe.name!r}"
+                    raise InputError(f"{what}: its {name} is {another}, not {one}.")
             log.append(row)
         write_exports(directory, log.measurements())
-
-
-def _check_same(directory: str | Path, mine: Measurement, known: list[Measurement]) -> None:
-    """Refuse a problem that shares nothing but its name with that of the log."""
-    other = next((row for row in known if row.problem == mine.problem and row.size is not None), mine)
-    for name in (*FACTS, "reference_bound"):
-        one, another = getattr(mine, name), getattr(other, name)
-        if one == another or None in (one, another):
-            continue
-        if name != "reference_bound" or abs(one - another) > verdict.BELOW:
-            what = f"{directory} has results on another {mine.problem!r}"
-            raise InputError(f"{what}: its {name} is {another}, not {one}.")

@@ -9,10 +9,10 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pacb_models import BoundProblem, TandemProblem
-from pacb_models.errors import InputError
+from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.plugins import load, registered
 from pacb_models.risk_file import RiskFile, read_risk_file
-from pacb_models.solving.registry import Availability, available_solvers, capable_solvers, get_solver, solver_identity
+from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
 from ..problems import forests
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
@@ -82,18 +82,13 @@ class Suite:
 
     def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
         """The cells of some solvers, and of the problems whose name contains a text."""
-        wanted = None if solvers is None else set(solvers)
-        for name in sorted(wanted or ()):
-            method, first = get_solver(name), self.cells[0].problem
-            if name not in {cell.solver for cell in self.cells}:
-                refusal = method.refusal(first.build())
-                advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
-                raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")
-        cells = tuple(
-            cell
-            for cell in self.cells
-            if (wanted is None or cell.solver in wanted) and (problems is None or problems in cell.problem.name)
-        )
+        known, first = {cell.solver for cell in self.cells}, self.cells[0].problem
+        wanted = known if solvers is None else set(solvers)
+        for name in sorted(wanted - known):
+            refusal = get_solver(name).refusal(first.build())
+            advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
+            raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")
+        cells = tuple(cell for cell in self.cells if cell.solver in wanted and (problems or "") in cell.problem.name)
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
@@ -110,33 +105,32 @@ class Suite:
 
     def with_options(self, options: Settings) -> Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
-        known = {
-            solver: set(get_solver(solver).option_names() or ()) for solver in {cell.solver for cell in self.cells}
-        }
+        solvers, cells = sorted({cell.solver for cell in self.cells}), {}
+        known = {solver: options.keys() & set(get_solver(solver).option_names() or ()) for solver in solvers}
         for name in sorted(options.keys() - set().union(*known.values())):
-            raise InputError("option", name, f"none of {', '.join(sorted(known))} has it")
-        cells = []
+            raise InputError("option", name, f"none of {', '.join(solvers)} has it")
         for cell in self.cells:
-            taken = {name: options[name] for name in sorted(options.keys() & known[cell.solver])}
-            cells.append(replace(cell, settings={**cell.settings, **taken}))
-        # Two settings of a suite may have become the same.
-        return replace(self, cells=tuple({cell.key: cell for cell in cells}.values()))
+            taken = {name: options[name] for name in sorted(known[cell.solver])}
+            changed = replace(cell, settings={**cell.settings, **taken})
+            # Two settings of a suite may have become the same.
+            cells[changed.key] = changed
+        return replace(self, cells=tuple(cells.values()))
 
-    def installed(self) -> tuple[Suite, dict[str, Availability]]:
-        """The cells of solvers that can run here, and what the others lack."""
-        wanted = {cell.solver for cell in self.cells}
-        absent = {name: why for name, why in available_solvers().items() if name in wanted and not why.available}
-        return replace(self, cells=tuple(cell for cell in self.cells if cell.solver not in absent)), absent
+    def installed(self, tell: Callable[[str], None]) -> Suite:
+        """The cells of solvers that can run here; the others are told of, and are no failures."""
+        solvers = {cell.solver for cell in self.cells}
+        absent = {name: why for name, why in available_solvers().items() if name in solvers and not why.available}
+        for name, why in absent.items():
+            tell(f"left out: {name}, which cannot run here ({why})")
+        if absent.keys() == solvers:
+            raise SolverUnavailableError(f"none of the solvers can run here: {', '.join(absent)}")
+        return replace(self, cells=tuple(cell for cell in self.cells if cell.solver not in absent))
 
 
 def cells_for(problem: Problem, settings: dict[str, list[tuple[Settings, int | None]]] | None = None) -> list[Cell]:
     """One cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of them."""
-    chosen = settings or {}
-    return [
-        Cell(problem, solver, options, seed)
-        for solver in capable_solvers(problem.build())
-        for options, seed in chosen.get(solver, [({}, None)])
-    ]
+    pairs = {solver: (settings or {}).get(solver, [({}, None)]) for solver in capable_solvers(problem.build())}
+    return [Cell(problem, solver, options, seed) for solver, some in pairs.items() for options, seed in some]
 
 
 def _both_ways(cells: list[Cell]) -> list[Cell]:

@@ -46,8 +46,7 @@ def describe(judged: Judged, environments: Environments) -> Content:
         looks = pictures.looks_for(judged.by_solver)
         with styled():
             parts = [_overview(judged, looks), _matrix(judged)]
-            parts += [families(judged) if each["start"].nunique() > 1 else None]
-            parts += [_growth(each, looks), _ends(each, looks), _solvers(judged)]
+            parts += [families(judged) if each["start"].nunique() > 1 else None, *_places(judged, looks)]
             paper = tuple(paper_parts(judged.condensed, each))
             found = tuple(details(judged, looks))
     # The environments that runs name, by number.
@@ -109,35 +108,24 @@ def _matrix(judged: Judged) -> Part:
     return Part("matrix", title, text, (pictures.matrix(judged),))
 
 
-def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
-    kinds = pictures.growth_kinds(each)
-    if not kinds:
-        return None
-    timed = each[each["found"] & each["total_seconds"].notna()]
-    largest = timed.loc[timed["kind"].isin(kinds), "size"].max()
-    there = timed[timed["size"] == largest].groupby("method")["total_seconds"].median().sort_values()
-    title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
-    title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}" if len(there) > 1 else ""
-    return Part("growth", title, said("growth"), pictures.growth(each, looks, kinds))
-
-
-def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
-    found = missed.missed_problems(each, most)
-    if not found:
-        return None
-    lost = any(end.place.startswith("local minimum") for case in found for end in case.display.ends)
-    title = "Methods that missed ended in another local minimum" if lost else "Where methods that missed ended"
-    return Part("ends", title, said("ends"), pictures.paths(found, looks))
-
-
-def _solvers(judged: Judged) -> Part:
-    table = judged.by_solver
+def _places(judged: Judged, looks: Looks) -> Iterator[Part]:
+    """Time against H, where those ended that missed, and the table of solvers."""
+    each, table = judged.comparable, judged.by_solver
+    if kinds := pictures.growth_kinds(each):
+        timed = each[each["found"] & each["total_seconds"].notna()]
+        largest = timed.loc[timed["kind"].isin(kinds), "size"].max()
+        there = timed[timed["size"] == largest].groupby("method")["total_seconds"].median().sort_values()
+        title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
+        title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}" if len(there) > 1 else ""
+        yield Part("growth", title, said("growth"), pictures.growth(each, looks, kinds))
+    if found := missed.missed_problems(each, most=4):
+        lost = any(end.place.startswith("local minimum") for case in found for end in case.display.ends)
+        title = "Methods that missed ended in another local minimum" if lost else "Where methods that missed ended"
+        yield Part("ends", title, said("ends"), pictures.paths(found, looks))
     liars = list(table.loc[table["false_claims"] > 0, "method"])
-    title = "No solver makes a false claim"
-    if liars:
-        title = f"{counted(len(liars), 'solver')} of {len(table)} made a false claim"
-        title += f": {listed(liars)}" if len(liars) <= 3 else ""
-    return Part("solvers", title, tables=(solvers_table(judged),))
+    title = f"{counted(len(liars), 'solver')} of {len(table)} made" if liars else "No solver makes"
+    title += " a false claim" + (f": {listed(liars)}" if 0 < len(liars) <= 3 else "")
+    yield Part("solvers", title, tables=(solvers_table(judged),))
 
 
 def solvers_table(judged: Judged) -> Table:

@@ -27,16 +27,24 @@ SOLVER, COUNT = Column("solver", "method", numeric=False), "{:.0f}".format
 def details(judged: Judged, looks: Looks) -> Iterator[Part]:
     """Every part that the runs have something for."""
     each = judged.comparable
-    made = (
-        families(judged) if each["start"].nunique() == 1 else None,
-        _bounds(judged),
-        _levels(judged),
-        _profiles(each, looks),
-        _memory(each, looks),
-        _merging(judged.condensed),
-        _misses(each),
-    )
-    yield from filter(None, made)
+    yield from filter(None, [families(judged) if each["start"].nunique() == 1 else None, _bounds(judged)])
+    if each[list(LEVELS)].notna().any(axis=None):
+        kept = {f"reached {name}": (name, "count") for name in LEVELS} | {name: (name, "median") for name in LEVELS}
+        table = each.groupby("method").agg(runs=("key", "size"), **kept).loc[list(judged.by_solver["method"])]
+        columns = [SOLVER, Column("runs", "runs", COUNT)]
+        for name, level in LEVELS.items():
+            columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
+        yield part_of("levels", "Time to three accuracies", columns, table.reset_index(), said("levels"))
+    problems = each.groupby("kind", sort=False)["problem"].nunique().sort_values(ascending=False, kind="stable")
+    # The three largest kinds, of ten problems at least.
+    kinds = [str(kind) for kind, count in problems.items() if count >= 10][:3]
+    if kinds and each["method"].nunique() > 1:
+        drawn = [pictures.profile(each[each["kind"] == kind], looks, kind, number) for number, kind in enumerate(kinds)]
+        yield Part("profiles", "Performance profiles", said("profiles"), tuple(drawn))
+    if kinds := pictures.growth_kinds(each[each["peak_memory_bytes"] > 0]):
+        grown = pictures.growth(each, looks, kinds, "peak_memory_bytes", "memory")
+        yield Part("memory", "Memory against the number of classifiers", pictures=grown)
+    yield from filter(None, [_merging(judged.condensed), _misses(each)])
 
 
 def milliseconds(seconds: float) -> str:
@@ -90,35 +98,6 @@ def _bounds(judged: Judged) -> Part | None:
     groups = Group("", ("problem",)), Group("", ("minimum", *methods))
     table = Table("bounds", "", groups, rows)
     return Part("bounds", "Bounds, problem by problem", said("bounds"), tables=(table,))
-
-
-def _levels(judged: Judged) -> Part | None:
-    each = judged.comparable
-    if each[list(LEVELS)].isna().all(axis=None):
-        return None
-    kept = {f"reached {name}": (name, "count") for name in LEVELS} | {name: (name, "median") for name in LEVELS}
-    table = each.groupby("method").agg(runs=("key", "size"), **kept).loc[list(judged.by_solver["method"])]
-    columns = [SOLVER, Column("runs", "runs", COUNT)]
-    for name, level in LEVELS.items():
-        columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
-    return part_of("levels", "Time to three accuracies", columns, table.reset_index(), said("levels"))
-
-
-def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3) -> Part | None:
-    problems = each.groupby("kind", sort=False)["problem"].nunique().sort_values(ascending=False, kind="stable")
-    kinds = [str(kind) for kind, count in problems.items() if count >= fewest][:most]
-    if not kinds or each["method"].nunique() < 2:
-        return None
-    drawn = (pictures.profile(each[each["kind"] == kind], looks, kind, number) for number, kind in enumerate(kinds))
-    return Part("profiles", "Performance profiles", said("profiles"), tuple(drawn))
-
-
-def _memory(each: pd.DataFrame, looks: Looks) -> Part | None:
-    kinds = pictures.growth_kinds(each[each["peak_memory_bytes"] > 0])
-    if not kinds:
-        return None
-    drawn = pictures.growth(each, looks, kinds, "peak_memory_bytes", "memory")
-    return Part("memory", "Memory against the number of classifiers", pictures=drawn)
 
 
 def _merging(cells: pd.DataFrame) -> Part | None:

@@ -118,6 +118,12 @@ def log_axis(axis: Axis, show: Callable[[float], str]) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+#: Places to try for a name that finds none beside its point.
+_SIDES = ((6.0, "left"), (-6.0, "right"), (26.0, "left"), (-26.0, "right"), (0.0, "center"))
+_HEIGHTS = [sign * distance for distance in range(16, 200, 8) for sign in (-1.0, 1.0)]
+_FARTHER = [(dx, dy, align) for dy in _HEIGHTS for dx, align in _SIDES]
+
+
 class Named(NamedTuple):
     """A point, in data, with its name."""
 
@@ -140,7 +146,9 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
     if avoid is not None:
         curve = axes.transData.transform(np.column_stack(list(avoid)))
         taken = np.vstack([taken, np.hstack([curve - unit, curve + unit])])
-    offsets = list(_offsets(clear + 2.0))
+    near = clear + 2.0
+    offsets = [(near, 0.0, "left"), (-near, 0.0, "right"), (0.0, -near - 4, "center"), (0.0, near + 4, "center")]
+    offsets += _FARTHER
     shifts = unit * np.array([offset[:2] for offset in offsets])
     shares = np.array([({"left": 0.0, "center": 0.5, "right": 1.0}[align], 0.5) for *_, align in offsets])
     corner = np.array([inside.x1, inside.y1 + 6 * unit])
@@ -167,15 +175,6 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
             arrowprops={"arrowstyle": "-", "color": "#bbbbbb", "lw": 0.6, "shrinkB": 3.0} if distant else None,
             annotation_clip=False,
         )
-
-
-def _offsets(near: float) -> Iterable[tuple[float, float, str]]:
-    """Places to try for a name: beside the point first, then farther away."""
-    yield from ((near, 0.0, "left"), (-near, 0.0, "right"), (0.0, -near - 4, "center"), (0.0, near + 4, "center"))
-    for distance in range(16, 200, 8):
-        for dy in (-float(distance), float(distance)):
-            yield from ((6.0, dy, "left"), (-6.0, dy, "right"), (26.0, dy, "left"), (-26.0, dy, "right"))
-            yield 0.0, dy, "center"
 
 
 def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:

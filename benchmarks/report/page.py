@@ -20,7 +20,7 @@ from ..harness.suites import suite, suite_lines
 from ..verdict import CORRECT_GAP, PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
-from .tables import Part, as_markdown, markdown_text
+from .tables import as_markdown, markdown_text
 from .wording import said
 
 #: How a page begins.
@@ -35,7 +35,12 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     remark = whole.remark() if whole else ""
     if remark:
         # The findings alone, where the page has something else to say: other pages explain the words.
-        content = replace(content, parts=tuple(map(_without_words, content.parts)))
+        alone = []
+        for part in content.parts:
+            points = tuple(point for point in part.points if point != said("optimum", gap=CORRECT_GAP))
+            tables = tuple(replace(table, notes=()) for table in part.tables)
+            alone.append(replace(part, text="", tables=tables, points=points))
+        content = replace(content, parts=tuple(alone))
     parts = (*content.parts, *content.paper)
     drawn = {f"{picture.name}.svg": picture.svg for part in parts for picture in part.pictures}
     data = {name: (directory / name).read_bytes() for name in (TABLE, ENVIRONMENT) if (directory / name).exists()}
@@ -56,12 +61,6 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     write_atomically(page, text.rstrip() + "\n")
     for name in earlier - drawn.keys():
         (beside / name).unlink(missing_ok=True)
-
-
-def _without_words(part: Part) -> Part:
-    optimum = said("optimum", gap=CORRECT_GAP)
-    tables = tuple(replace(table, notes=()) for table in part.tables)
-    return replace(part, text="", tables=tables, points=tuple(each for each in part.points if each != optimum))
 
 
 def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:

@@ -29,7 +29,15 @@ def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
         return
     # In the same colours as elsewhere.
     looks = Looks(pictures.FIRST)
-    yield _when(mine, shared, methods, looks)
+    parts = {title.partition(" (")[0]: rows for title, rows in pictures.classes(shared).items()}
+    hard, rows = list(parts.items())[-1]
+    rates = rows.groupby("method")["found"].mean()
+    words = listed([f"{name} {percent(rates[name])}" for name in methods])
+    counts = mine.groupby("method")["problem"].nunique()
+    named = listed([f"{name} {counts[name]}" for name in methods])
+    text = said("paper-found", count=counted(shared["problem"].nunique(), "problem"), given=named)
+    title = f"When (optima found with {hard[0].lower()}{hard[1:]}): {words}"
+    yield Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
     exact = each[(each["method"] == "frontier") & each["problem"].isin(shared["problem"])]
     both = pd.concat([shared, exact])
     if kinds := pictures.growth_kinds(both, most=1):
@@ -40,31 +48,16 @@ def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
     started = cells[cells["method"].isin(methods) & ~cells["merged"] & cells["problem"].isin(shared["problem"])]
     random = started[(started["start"] != verdict.PRIOR) & (started["minima"] > 1)]
     if random["start"].nunique() > 1:
-        rates = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
-        words, after = (
-            listed([f"{name} {percent(rates[rate][name])}" for name in methods if name in rates.index])
-            for rate in ("mean", "any")
-        )
-        title, picture = "From how many starts (optima that one random start finds): ", pictures.starts_needed
-        drawn = (picture(random, methods, looks),)
-        yield Part("paper-starts", title + words, said("paper-starts", after=after), drawn)
-    hard = shared[shared["minima"] > 1]
-    if found := missed.missed_problems(hard, 1):
+        found = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
+        had = [name for name in methods if name in found.index]
+        one, after = (listed([f"{name} {percent(found[rate][name])}" for name in had]) for rate in ("mean", "any"))
+        title = f"From how many starts (optima that one random start finds): {one}"
+        drawn = (pictures.starts_needed(random, methods, looks),)
+        yield Part("paper-starts", title, said("paper-starts", after=after), drawn)
+    several = shared[shared["minima"] > 1]
+    if cases := missed.missed_problems(several, 1):
         # From each start that they share: whether they end at the same bound.
-        bounds = hard.groupby(["problem", "start"])["bound"]
+        bounds = several.groupby(["problem", "start"])["bound"]
         same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
-        title = "Why: the start decides. From the same one, they end at the same bound in "
-        title += f"{same.sum()} of {len(same)} cases"
-        yield Part("paper-why", title, said("paper-why"), pictures.paths(found, looks, "paper-why"))
-
-
-def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: Looks) -> Part:
-    parts = {title.partition(" (")[0]: rows for title, rows in pictures.classes(shared).items()}
-    hard, rows = list(parts.items())[-1]
-    rates = rows.groupby("method")["found"].mean()
-    words = listed([f"{name} {percent(rates[name])}" for name in methods])
-    counts = mine.groupby("method")["problem"].nunique()
-    given = listed([f"{name} {counts[name]}" for name in methods])
-    text = said("paper-found", count=counted(shared["problem"].nunique(), "problem"), given=given)
-    title = f"When (optima found with {hard[0].lower()}{hard[1:]}): {words}"
-    return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
+        title = f"the start decides. From the same one, they end at the same bound in {same.sum()} of {len(same)} cases"
+        yield Part("paper-why", f"Why: {title}", said("paper-why"), pictures.paths(cases, looks, "paper-why"))

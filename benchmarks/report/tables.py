@@ -54,6 +54,14 @@ class Column(NamedTuple):
     numeric: bool = True
     text: str = ""
 
+    def entry(self, record: pd.Series) -> Entry:
+        """What it shows of a record."""
+        value = record[self.key]
+        if not self.numeric:
+            return Entry(self.show(value))
+        number = math.nan if value is None else float(value)
+        return Entry(NONE if math.isnan(number) else record[self.text] if self.text else self.show(value), "", number)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -72,7 +80,7 @@ class Table:
         cls, name: str, title: str, columns: Sequence[Column], records: pd.DataFrame, notes: Sequence[str] = ()
     ) -> Table:
         """The columns of a data frame, each shown its way; the first says what a row is about."""
-        rows = [[_cell(column, record) for column in columns] for _, record in records.iterrows()]
+        rows = [[column.entry(record) for column in columns] for _, record in records.iterrows()]
         words = tuple(place for place, column in enumerate(columns) if not column.numeric)
         first, *others = (column.title for column in columns)
         return cls(name, title, (Group("", (first,)), Group("", tuple(others))), rows, notes, words)
@@ -102,15 +110,6 @@ class Table:
         """The columns with which a titled group begins."""
         places = accumulate((len(group.columns) for group in self.groups), initial=0)
         return {place for place, group in zip(places, self.groups) if group.title}
-
-
-def _cell(column: Column, record: pd.Series) -> Entry:
-    value = record[column.key]
-    if not column.numeric:
-        return Entry(column.show(value))
-    number = math.nan if value is None else float(value)
-    shown = NONE if math.isnan(number) else record[column.text] if column.text else column.show(value)
-    return Entry(shown, value=number)
 
 
 @dataclass(frozen=True)

@@ -132,18 +132,13 @@ def test_a_value_below_the_proven_one_is_called_out_but_not_one_with_few_digits(
     assert (only["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
 
 
-def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
-    _, path, best = case
-    file = tmp_path / "mine.csv"
-    file.write_text("weight\n" + "\n".join(map(repr, (1.01 * best.posterior).tolist())))
-    status, only = only_answer(capsys, path.with_suffix(".json"), file)
-    assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "normalised")
-    assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
-
-
-def test_a_weight_a_little_below_zero_is_within_the_tolerance(case, tmp_path, capsys):
+def test_weights_that_do_not_sum_to_one_are_infeasible_but_may_be_a_little_below_zero(case, tmp_path, capsys):
     """SNOPT's are: the divergence of it is no number, and the violation is no more than what is missing to zero."""
     _, path, best = case
+    (tmp_path / "mine.csv").write_text("weight\n" + "\n".join(map(repr, (1.01 * best.posterior).tolist())))
+    status, only = only_answer(capsys, path.with_suffix(".json"), tmp_path / "mine.csv")
+    assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "normalised")
+    assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
     for amount, infeasible in ((1e-9, False), (1e-4, True)):
         weights = best.posterior.copy()
         weights[0] = -amount
@@ -168,12 +163,12 @@ def test_weights_as_csv_and_json(case, tmp_path, capsys):
 
 def test_the_prior_is_no_minimum_and_a_file_may_have_no_point(case, tmp_path, capsys):
     recipe, path, _ = case
-    (tmp_path / "p.json").write_text(json.dumps(recipe.build().prior.tolist()))
-    empty = tmp_path / "none.sol"
+    prior, empty = tmp_path / "p.json", tmp_path / "none.sol"
+    prior.write_text(json.dumps(recipe.build().prior.tolist()))
     empty.write_text("THEIRS: infeasible problem\n\nOptions\n3\n1\n1\n0\n5\n0\n23\n0\nobjno 0 200\n")
-    _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "p.json", empty)
-    assert [each["verdict"] for each in said["solutions"]] == ["not a minimum", "no point"]
-    assert said["solutions"][1]["sentence"] == "no point: THEIRS: infeasible problem"
+    first, second = answer(capsys, path.with_suffix(".json"), prior, empty)[1]["solutions"]
+    assert first["verdict"] == "not a minimum" and second["verdict"] == "no point"
+    assert second["sentence"] == "no point: THEIRS: infeasible problem"
 
 
 @given(
@@ -377,12 +372,10 @@ def test_a_file_that_says_nothing_is_one_sentence(name, content, complaint, tmp_
 
 def test_names_and_values_must_fit(tmp_path):
     (tmp_path / "a.sol").write_text("x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n0\n0\nobjno 0 0\n")
-    (tmp_path / "a.col").write_text("q[0]\nq[1]\n")
-    with pytest.raises(InputError, match=r"has 3 variables, but .* names 2"):
-        read_solution(tmp_path / "a.sol", 2)
-    (tmp_path / "a.col").write_text("q[0]\nq[1]\nL\n")
-    with pytest.raises(InputError, match=r"no variable 'q\[2\]'"):
-        read_solution(tmp_path / "a.sol", 3)
+    for names, size, complaint in (("", 2, "has 3 variables, but .* names 2"), ("L\n", 3, r"no variable 'q\[2\]'")):
+        (tmp_path / "a.col").write_text(f"q[0]\nq[1]\n{names}")
+        with pytest.raises(InputError, match=complaint):
+            read_solution(tmp_path / "a.sol", size)
     assert read_solution(tmp_path / "a.sol", 2).weights.tolist() == [1.0, 0.0]
 
 

@@ -86,7 +86,7 @@ def test_an_answer_to_another_request_is_refused(pool):
 def test_a_cell_is_innocent_of_an_idle_process_s_death(pool, whose):
     assert pool.measure(cell(3)).status == "optimal"
     first = process_of(pool, whose)
-    os.kill(first._process.pid, signal.SIGKILL)
+    os.kill(first.number, signal.SIGKILL)
     wait([first._end], 60.0)
     found = pool.measure(cell(4))
     assert verdict.success(found) and found.reference_bound is not None
@@ -162,10 +162,9 @@ def test_the_search_path_leaves_out_what_python_put_in_front(monkeypatch):
 
 def test_processes_are_gone_with_the_run(pool):
     pool.measure(cell(3))
-    processes = [process._process.pid for process in pool._processes]
+    processes = [process.number for process in pool._processes]
     pool.end()
-    assert len(processes) == 2 and all(map(gone, processes))
-    assert pool.measure(cell(3)) is None
+    assert len(processes) == 2 and all(map(gone, processes)) and pool.measure(cell(3)) is None
 
 
 def test_idle_processes_are_limited_each_has_one_solver_and_the_optimum_is_found_once(pools):

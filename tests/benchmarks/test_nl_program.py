@@ -175,11 +175,10 @@ def test_a_name_that_is_no_program_is_one_sentence(tmp_path, capsys, program):
 
 def test_another_content_is_another_solver(program):
     path = program("exit 1")
-    name = named_solver(f"nl:{path}")
-    assert name == "nl:theirs" and named_solver(f"nl:{path}") == name
-    before = solver_identity(name)
+    assert named_solver(f"nl:{path}") == named_solver(f"nl:{path}") == "nl:theirs"
+    before = solver_identity("nl:theirs")
     program("exit 2")
-    assert solver_identity(name) != before
+    assert solver_identity("nl:theirs") != before
     (path.parent / "other").mkdir()
     other = shutil.copy(path, path.parent / "other" / "theirs")
     with pytest.raises(InputError, match="rename one of them"):

@@ -88,8 +88,7 @@ def test_a_broken_suite_is_one_sentence_and_no_other_suites_trouble(name, reason
 
 @pytest.mark.usefixtures("broken_package")
 def test_a_broken_data_set_is_named_only_when_it_is_asked_for():
-    assert "a-leaves" in available_datasets()
-    assert load_dataset("wdbc").name == "wdbc"
+    assert "a-leaves" in available_datasets() and load_dataset("wdbc").name == "wdbc"
     with pytest.raises(PluginError, match=r"pacb_models.datasets 'a-leaves' .*SystemExit"):
         load_dataset("a-leaves")
 
@@ -112,14 +111,11 @@ def test_risk_files_have_constraints_and_problems_as_json_have_their_own(tmp_pat
     theirs.write_text(expected.replace(delta=0.2).to_json())
     words = ["bench", "--risks", str(table), str(theirs), "--m", "100", "--distance", "squared"]
     options = build_parser("bench").parse_args([*words, "--at-most", "latency=25", "--support-at-most", "2"])
-    cells = {cell.problem.name: cell for cell in bench._suite(options).cells if cell.solver == "frontier"}
-    names = [f"{table}-squared-constrained", "theirs"]
-    assert list(cells) == names
-    for name, problem in zip(names, (expected, expected.replace(delta=0.2)), strict=True):
-        assert cells[name].problem.build().to_json() == problem.to_json()
-        assert cells[name].problem.size == 3
-    again = {cell.problem.name: cell.key for cell in bench._suite(options).cells if cell.solver == "frontier"}
-    assert again == {name: cell.key for name, cell in cells.items()}
+    cells, again = ([cell for cell in bench._suite(options).cells if cell.solver == "frontier"] for _ in range(2))
+    assert [cell.problem.name for cell in cells] == [f"{table}-squared-constrained", "theirs"]
+    for cell, problem in zip(cells, (expected, expected.replace(delta=0.2)), strict=True):
+        assert cell.problem.build().to_json() == problem.to_json() and cell.problem.size == 3
+    assert [cell.key for cell in again] == [cell.key for cell in cells]
 
 
 def test_suites_hold_the_hard_problems():
@@ -151,24 +147,18 @@ def test_quick_tells_solvers_apart_without_waiting_for_dense_methods():
 def test_certificates_are_checked_where_a_global_method_can():
     cells = suite("certify-optimum").cells
     assert {cell.solver for cell in cells} == {"frontier", "scip"} & set(solver_names())
-    for cell in cells:
-        problem = cell.problem.build()
-        assert problem.size <= 50 and problem.divergence in ("chi2", "kl")
+    problems = {cell.problem.name: cell.problem.build() for cell in cells}.values()
+    assert max(problem.size for problem in problems) <= 50 and {each.divergence for each in problems} == {"chi2", "kl"}
     assert {cell.problem.family for cell in cells} >= {UCI_FAMILY, "one-good", "no-errors"}
 
 
 def test_every_local_method_gets_the_same_starts():
     chosen = suite("quick").select(["frontier", "fixed-point", "ccp", "mirror"], "wdbc-H50-kl").with_starts(3, seed=7)
     assert Counter(cell.solver for cell in chosen.cells) == {"frontier": 1, "fixed-point": 3, "ccp": 3, "mirror": 3}
-    problem = chosen.cells[0].problem.build()
-    starts = {}
-    for cell in chosen.cells:
-        if cell.start is not None:
-            assert cell.seed == 7
-            found = cell.options(problem)["start"]
-            assert np.array_equal(starts.setdefault(cell.start, found), found)
-    assert len({start.tobytes() for start in starts.values()}) == 3
-    assert len({cell.key for cell in chosen.cells}) == 10
+    problem, started = chosen.cells[0].problem.build(), [cell for cell in chosen.cells if cell.start is not None]
+    starts = {(cell.start, cell.options(problem)["start"].tobytes()) for cell in started}
+    assert len(starts) == len(dict(starts)) == len(set(dict(starts).values())) == 3
+    assert {cell.seed for cell in started} == {7} and len({cell.key for cell in chosen.cells}) == 10
     # More starts are further ones, and the others keep their keys.
     more = suite("quick").select(["ccp"], "wdbc-H50-kl").with_starts(5, seed=7)
     assert {cell.key for cell in chosen.cells if cell.solver == "ccp"} < {cell.key for cell in more.cells}
@@ -189,10 +179,8 @@ def test_a_solver_without_a_problem_is_told_why():
 def test_starts_are_columns_of_the_results(tmp_path):
     chosen = suite("quick").select(["frontier", "fixed-point"], "one-good-17").with_starts(4, seed=0)
     rows = read_rows(run_suite(chosen, tmp_path))
-    assert [(row.solver, row.seed, row.start) for row in rows] == [
-        ("frontier", None, None),
-        *(("fixed-point", 0, number) for number in range(4)),
-    ]
+    found = [(row.solver, row.seed, row.start) for row in rows]
+    assert found == [("frontier", None, None), *(("fixed-point", 0, number) for number in range(4))]
     # From a few classifiers it finds one minimum, from all of them the other.
     assert {correct(row) for row in rows[1:]} == {True, False}
 
