@@ -133,7 +133,10 @@ def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
     except (ValueError, IndexError):
         raise InputError(f"{path} is not a solution in AMPL's text form (.sol), nor one with names.") from None
     status = None if code is None else _CODES[min(max(code, 0) // 100, len(_CODES) - 1)]
-    said = SolutionFile(None, _program(message), status, " ".join(message.split()), *_objective(message))
+    # "Ipopt 3.14.19" of "Ipopt 3.14.19: Optimal …".
+    program = re.match(r"([^:\n]{1,60}?)\s*+(?::|$)", message)
+    name = program[1] if program else None
+    said = SolutionFile(None, name, status, " ".join(message.split()), *_objective(message))
     if not values:
         return said
     names_file = next((each for each in columns if each.is_file()), None)
@@ -163,12 +166,6 @@ def parse_sol(text: str) -> tuple[str, list[float], int | None]:
         raise ValueError("it ends before its last value")
     ending = re.search(r"^objno +\d+ +(-?\d+)", "\n".join(lines[first + primals :]), re.MULTILINE)
     return head.strip(), values, int(ending[1]) if ending else None
-
-
-def _program(message: str) -> str | None:
-    """Name and version at the beginning of a message, for example "Ipopt 3.14.19" of "Ipopt 3.14.19: Optimal …"."""
-    found = re.match(r"([^:\n]{1,60}?)\s*+(?::|$)", message.strip())
-    return found[1] if found and found[1] else None
 
 
 def _objective(message: str) -> tuple[float | None, float]:
