@@ -43,14 +43,13 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
     if status in CLAIMS:
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
     if status != outcome.status:
-        if posterior is None:
-            fact = "no usable weights were returned"
-        elif not residual < violation:
-            fact = f"the KKT residual is {residual:.1e}"
-        elif broken > off_simplex:
-            fact = f"its weights break the constraints by {broken:.1e}"
-        else:
-            fact = f"its weights are off the simplex by {off_simplex:.1e}"
+        facts = {
+            "no usable weights were returned": posterior is None,
+            f"the KKT residual is {residual:.1e}": not residual < violation,
+            f"its weights break the constraints by {broken:.1e}": broken > off_simplex,
+            f"its weights are off the simplex by {off_simplex:.1e}": True,
+        }
+        fact = next(each for each, holds in facts.items() if holds)
         message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
     claimed = outcome.claimed_lower_bound
     if claimed is not None and not claimed <= bound + REFUTES:
