@@ -84,8 +84,15 @@ def certify(
     check_names(names, counted.size)
     if losses is not None:
         return LossCertificate(counted, size, level, weights, names, losses=table)
-    scoring = _scoring(spread, level * (1.0 / counted.size if weights is None else float(weights.max())))
-    return CountCertificate(counted, size, level, weights, names, scoring=scoring)
+    d = check_number("spread", spread, lambda d: 0.0 <= d < math.inf, "it must be a number of at least 0")
+    most = -math.log(2.0 * level * (1.0 / counted.size if weights is None else float(weights.max())))
+    if d > max(most, 0.0):
+        expected = (
+            f"with this delta and prior it can be at most {most:.3g} (delta times the largest prior weight times "
+            "exp(spread) must not exceed 1/2)"
+        )
+        raise InputError("spread", spread, expected)
+    return CountCertificate(counted, size, level, weights, names, scoring=Spread(d) if d > 0.0 else TieSplit())
 
 
 def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, int]:
@@ -103,15 +110,3 @@ def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, in
     if m is not None and m != len(table):
         raise InputError(f"m is {m!r}, but losses has {len(table)} rows, one for each example.")
     return table.sum(axis=0), table, len(table)
-
-
-def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
-    value = check_number("spread", spread, lambda d: 0.0 <= d < math.inf, "it must be a number of at least 0")
-    if largest_level * math.exp(min(value, 700.0)) > 0.5 and value > 0.0:
-        most = math.log(0.5 / largest_level)
-        expected = (
-            f"with this delta and prior it can be at most {most:.3g} (delta times the largest prior weight times "
-            "exp(spread) must not exceed 1/2)"
-        )
-        raise InputError("spread", spread, expected)
-    return Spread(value) if value > 0.0 else TieSplit()

@@ -8,7 +8,6 @@ number of errors of what was chosen on the other :math:`m` rows is binomial: Clo
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -57,16 +56,6 @@ class ChosenCertificate(Shown):
 
     method = "chosen on a part"
     fields = "bound single single_name errors m delta method share seed examples names choosing_errors"
-
-    @classmethod
-    def of(
-        cls, wrong: NDArray[np.bool_], delta: float, names: Sequence[str], share: float, seed: int
-    ) -> ChosenCertificate:
-        """From a table of which candidate (column) errs on which example (row); the first of several is chosen."""
-        choosing, certifying = divided(len(wrong), share, seed)
-        first = np.count_nonzero(wrong[choosing], axis=0)
-        errors = int(np.count_nonzero(wrong[certifying, first.argmin()]))
-        return cls(first, errors, len(wrong), delta, list(names), share, seed)
 
     @property
     def single(self) -> int:

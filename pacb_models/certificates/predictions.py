@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..validation import check_delta, check_number, check_whole, first_repeated
 from .certificate import Certificate
 from .certify import certify
-from .choice import ChosenCertificate
+from .choice import ChosenCertificate, divided
 from .counts import check_names
 from .labels import check_comparable, check_same_rows, coded, label_array, label_column
 from .sequence import LevelCertificate, check_sequence
@@ -147,7 +147,10 @@ def certify_predictions(
         errors = np.count_nonzero(wrong[:, places], axis=0)
         return LevelCertificate(errors, len(codes), delta, float(level), [names[place] for place in places])
     if share is not None:
-        return ChosenCertificate.of(wrong, delta, names, share, seed)
+        choosing, certifying = divided(len(wrong), share, seed)
+        first = np.count_nonzero(wrong[choosing], axis=0)
+        left = int(np.count_nonzero(wrong[certifying, first.argmin()]))
+        return ChosenCertificate(first, left, len(wrong), delta, names, share, seed)
     certificate = certify(
         np.count_nonzero(wrong, axis=0),
         len(codes),

@@ -3,6 +3,7 @@
 import itertools
 import math
 import pickle
+import tracemalloc
 
 import mpmath as mp
 import numpy as np
@@ -309,6 +310,13 @@ def test_large_sets_and_samples():
     prior = random.dirichlet(np.ones(10**5))
     weighted = pm.certify(errors, 10**9, 1e-12, prior=prior)
     assert weighted.bound <= weighted.single_bound
+
+
+def test_a_prior_on_a_thousand_million_examples_takes_little_memory():
+    tracemalloc.start()
+    assert pm.certify([5, 9], 10**9, prior=[0.4, 0.6]).bound < 1e-7
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -41,25 +41,20 @@ def below(limit: float, units: int) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("m", SIZES)
-def test_limits_are_not_below_the_root_and_a_few_units_above_at_most(m):
+@pytest.mark.parametrize(
+    ("m", "levels", "units"),
+    [
+        *((m, LEVELS if m < 10**6 else LEVELS[2::3], 32) for m in SIZES),
+        *((m, LARGE_LEVELS, 256) for m in (1, 2, 5, 37, 1000, 10**6)),
+    ],
+)
+def test_limits_are_not_below_the_root_and_a_few_units_above_at_most(m, levels, units):
     with mp.workdps(60):
         for k in counts_of(m):
-            levels = LEVELS if m < 10**6 else LEVELS[2::3]
             for level, found in zip(levels, pm.clopper_pearson(k, m, levels), strict=True):
                 for value in (float(found), pm.clopper_pearson(k, m, level)):
                     assert value == 1.0 or is_above(value, k, m, level), (k, m, level, value)
-                    assert not is_above(below(value, 32), k, m, level), (k, m, level, value)
-
-
-@pytest.mark.parametrize("m", [1, 2, 5, 37, 1000, 10**6])
-def test_limits_at_levels_near_one(m):
-    with mp.workdps(60):
-        for k in counts_of(m):
-            for level in LARGE_LEVELS:
-                value = pm.clopper_pearson(k, m, level)
-                assert is_above(value, k, m, level), (k, m, level, value)
-                assert not is_above(below(value, 256), k, m, level), (k, m, level, value)
+                    assert not is_above(below(value, units), k, m, level), (k, m, level, value)
 
 
 def test_all_but_one_error_at_levels_next_to_one():

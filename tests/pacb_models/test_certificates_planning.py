@@ -84,10 +84,16 @@ def test_a_monitor_is_the_same_in_pieces_and_from_a_file(tmp_path_factory, losse
     assert pieces.errors == pytest.approx(whole.errors)
 
 
-def test_the_monitor_of_a_model(tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
+X, y = load_breast_cancer(return_X_y=True)
+
+
+def certified(**options):
     trees = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 2, 3)]
-    model = pm.CertifiedClassifier(trees, random_state=0).fit(X[:400], y[:400])
+    return pm.CertifiedClassifier(trees, random_state=0, **options).fit(X[:400], y[:400])
+
+
+def test_the_monitor_of_a_model():
+    model = certified()
     monitor = model.monitor(X[400:], y[400:])
     assert monitor.bound == model.bound_ and monitor.examples == 169 and monitor.alarm is None
     assert monitor.errors == (model.predict(X[400:]) != y[400:]).sum()
@@ -98,19 +104,16 @@ def test_the_monitor_of_a_model(tmp_path):
     assert f"Alarm after {monitor.alarm} examples" in str(monitor) and "<strong>" in monitor._repr_html_()
     assert monitor.plot()._repr_png_().startswith(b"\x89PNG") and "Alarm" in monitor.plot().title()
     assert "the risk is at most 0.05, as guaranteed" in " ".join(str(pm.RiskMonitor(0.05)).split()), "as it was typed"
-    with pytest.raises(InputError, match=r"monitor is for the bound 0\.5"):
-        model.monitor(X, y, pm.RiskMonitor(0.5))
-    with pytest.raises(InputError, match="monitor is 5; it must be a RiskMonitor"):
-        model.monitor(X, y, 5)
+    for other, named in ((pm.RiskMonitor(0.5), r"is for the bound 0\.5"), (5, "is 5; it must be a RiskMonitor")):
+        with pytest.raises(InputError, match=f"monitor {named}"):
+            model.monitor(X, y, other)
     with pytest.raises(InputError, match="nothing to draw"):
         pm.RiskMonitor(0.5).plot()
 
 
 def test_the_monitor_of_refitted_classifiers_claims_no_guarantee(tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
-    trees = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 2, 3)]
     for refit in (False, True):
-        model = pm.CertifiedClassifier(trees, refit=refit, random_state=0).fit(X[:400], y[:400])
+        model = certified(refit=refit)
         model.monitor(X[400:], y[400:]).save(tmp_path / "state.json")
         text = " ".join(str(pm.RiskMonitor.load(tmp_path / "state.json")).split())
         assert ("as guaranteed" in text) is not refit

@@ -194,12 +194,13 @@ def test_fitted_models():
     ):
         with pytest.raises(InputError, match=named):
             pm.certify_models([model], X, words)
-    with pytest.raises(InputError, match="more than once"):
-        pm.certify_models([models[0], models[0]], X, words)
-    with pytest.raises(InputError, match="models is 5; it must be a list or a dict"):
-        pm.certify_models(5, X, words)
-    with pytest.raises(InputError, match="models is empty"):
-        pm.certify_models([], X, words)
+    for several, named in (
+        ([models[0], models[0]], "more than once"),
+        (5, "models is 5; it must be a list or a dict"),
+        ([], "models is empty"),
+    ):
+        with pytest.raises(InputError, match=named):
+            pm.certify_models(several, X, words)
 
 
 BIG = 2**63
