@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ class Immutable:
     arrays are copied.
     """
 
+    #: What to do instead, as a clause.
+    _another = "it never changes; make another one"
+
     def _set(self, **attributes: Any) -> None:
         for value in attributes.values():
             if isinstance(value, np.ndarray):
@@ -39,14 +42,7 @@ class Immutable:
     def __setattr__(self, name: str, value: object) -> None:
         if not (ours(self) or name in vars(self) or hasattr(type(self), name)):
             return self._set(**{name: value.copy() if isinstance(value, np.ndarray) else value})
-        raise AttributeError(f"{name} of a {type(self).__name__} cannot be set: {self._another()}.")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{name} of a {type(self).__name__} cannot be deleted: {self._another()}.")
-
-    def _another(self) -> str:
-        """What to do instead, as a clause."""
-        return "it never changes; make another one"
+        raise AttributeError(f"{name} of a {type(self).__name__} cannot be set: {self._another}.")
 
 
 class _Itself:

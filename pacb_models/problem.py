@@ -87,6 +87,7 @@ class Problem(Immutable):
     the posterior that they minimise. A problem never changes: :meth:`replace` makes another one.
     """
 
+    _another = "a problem never changes; problem.replace(...) makes another one"
     #: What the results of a benchmark call it; solvers ask for methods instead.
     kind = "own"
 
@@ -329,9 +330,6 @@ class Problem(Immutable):
         [0.25, 0.5, 0.25]
         """
         return merging.merge(self)
-
-    def _another(self) -> str:
-        return "a problem never changes; problem.replace(...) makes another one"
 
     def describe(self) -> str:
         """The problem's kind, distance and divergence in words, for messages."""

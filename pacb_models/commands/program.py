@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -142,8 +143,12 @@ def build_parser(command: str = "") -> Parser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
-        description="Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise\n"
-        "PAC-Bayesian bounds on the error of weighted classifiers, and certify\nclassifiers.",
+        description=textwrap.fill(
+            "Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise PAC-Bayesian bounds "
+            "on the error of weighted classifiers, and certify classifiers.",
+            79,
+            break_on_hyphens=False,
+        ),
         epilog="begin with:\n"
         "  pacb doctor                          what works here\n"
         "  pacb check risks.csv --m 549         every solver on one bound\n"
