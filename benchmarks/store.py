@@ -114,8 +114,7 @@ def _lines(content: bytes) -> list[bytes]:
 def _entry(line: bytes) -> dict[str, Any] | None:
     with suppress(ValueError, RecursionError):
         found = json.loads(line)
-        if isinstance(found, dict) and isinstance(found.get("key"), str) and "row" in found:
-            return found
+        return found if isinstance(found, dict) and isinstance(found.get("key"), str) and "row" in found else None
     return None
 
 

@@ -50,11 +50,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     text = "'lifted'; 'substituted', the paper's, dense; 'squares', without roots, as lp and mps have it by default; "
     add("--formulation", help=f"{text}'touching', a quadratic program with the same minimum")
     add("--no-suffixes", action="store_true", help="without scaling factors, which some readers refuse")
-    text = "tiny lower bounds, for solvers that would evaluate log at zero"
-    add("--floors", action="store_true", help=text)
+    add("--floors", action="store_true", help="tiny lower bounds, for solvers that would evaluate log at zero")
     add("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
-    text = "also pack everything, with an index, a README and the checker"
-    add("--archive", metavar="FILE.tar.xz", help=text)
+    add("--archive", metavar="FILE.tar.xz", help="also pack everything, with an index, a README and the checker")
     add("--m", type=int, help="sample size of the risk files")
     add_bound_arguments(parser)
     add_constraint_arguments(parser)

@@ -43,7 +43,7 @@ def described_here() -> Description:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     named = None
     with suppress(OSError):
-        named = re.search(r"^model name\s*:\s*(.*\S)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        named = re.search(r"^model name\s*:[ \t]*(.*\S)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),

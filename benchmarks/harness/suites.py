@@ -82,9 +82,10 @@ class Suite:
 
     def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
         """The cells of some solvers, and of the problems whose name contains a text."""
-        known, first = {cell.solver for cell in self.cells}, self.cells[0].problem
+        known = {cell.solver for cell in self.cells}
         wanted = known if solvers is None else set(solvers)
-        for name in sorted(wanted - known):
+        for name in sorted(wanted - known if known else ()):
+            first = self.cells[0].problem
             refusal = get_solver(name).refusal(first.build())
             advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
             raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")

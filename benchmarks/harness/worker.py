@@ -67,8 +67,7 @@ def solved(cell: Cell, problem: BoundProblem, options: Settings) -> Facts:
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
-        within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
-        message = f"out of memory{within}"
+        message = "out of memory" + f" (the limit is {limit / 2**30:.3g} GiB)" * (limit != resource.RLIM_INFINITY)
     except BaseException as reason:
         message = exception_text(reason)
     return {"status": "error", "message": message, "seconds": time.perf_counter() - started}
@@ -152,16 +151,13 @@ class Measurer:
     def answer(self, say: Say, cell: Cell, time_limit: float, with_memory: bool) -> None:
         """Build, warm up, measure, trace; say so after each."""
         limited = get_solver(cell.solver).keeps_time_limit
-
-        def limit(seconds: float) -> Settings:
-            return {"time_limit": seconds} if limited else {}
-
+        warm: Settings = {"time_limit": WARM_UP_LIMIT} if limited else {}
         try:
             problem = cell.problem.build()
             # The moment constant is the problem's, and kept for all of that m: the first solver must not pay for it.
             _ = problem.coefficient
             # Solvers are compared on the problem as it is, with all its classifiers, unless settings say otherwise.
-            options = {"merge": False, **limit(time_limit), **cell.options(problem)}
+            options = {"merge": False, **({"time_limit": time_limit} if limited else {}), **cell.options(problem)}
         except BaseException as reason:
             raise RuntimeError(f"the problem cannot be built: {exception_text(reason)}") from None
         say("built", facts(problem))
@@ -171,7 +167,7 @@ class Measurer:
             self._warm.add(kind)
             # Imports are not measured. Whatever is wrong shows up in the measurement itself, with its message.
             with suppress(BaseException):
-                solve(tiny(problem), cell.solver, **limit(WARM_UP_LIMIT))
+                solve(tiny(problem), cell.solver, **warm)
         say("ready", {"keeps_time_limit": limited})
         memory = PeakMemory() if with_memory else None
         found = solved(cell, problem, options)

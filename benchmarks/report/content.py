@@ -46,7 +46,7 @@ def describe(judged: Judged, environments: Environments) -> Content:
         looks = pictures.looks_for(judged.by_solver)
         with styled():
             parts = [_overview(judged, looks), _matrix(judged)]
-            parts += [families(judged) if each["start"].nunique() > 1 else None, *_places(judged, looks)]
+            parts += [families(judged) if each["start"].nunique() > 1 else None, *_findings(judged, looks)]
             paper = tuple(paper_parts(judged.condensed, each))
             found = tuple(details(judged, looks))
     # The environments that runs name, by number.
@@ -108,8 +108,8 @@ def _matrix(judged: Judged) -> Part:
     return Part("matrix", title, text, (pictures.matrix(judged),))
 
 
-def _places(judged: Judged, looks: Looks) -> Iterator[Part]:
-    """Time against H, where those ended that missed, and the table of solvers."""
+def _findings(judged: Judged, looks: Looks) -> Iterator[Part]:
+    """Time against H, where those ended that missed, and what every solver came to."""
     each, table = judged.comparable, judged.by_solver
     if kinds := pictures.growth_kinds(each):
         timed = each[each["found"] & each["total_seconds"].notna()]

@@ -163,18 +163,8 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
         taken = np.vstack([taken, np.hstack([low[best], high[best]])])
         dx, dy, align = offsets[best]
         distant = abs(dx) + abs(dy) > clear + 8.0
-        axes.annotate(
-            literal(point.name),
-            (point.x, point.y),
-            (dx, dy),
-            textcoords="offset points",
-            ha=align,
-            va="center",
-            fontsize=size,
-            color=point.colour,
-            arrowprops={"arrowstyle": "-", "color": "#bbbbbb", "lw": 0.6, "shrinkB": 3.0} if distant else None,
-            annotation_clip=False,
-        )
+        line = {"arrowstyle": "-", "color": "#bbbbbb", "lw": 0.6, "shrinkB": 3.0} if distant else None
+        _write(axes, point, (dx, dy), textcoords="offset points", ha=align, fontsize=size, arrowprops=line)
 
 
 def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:
@@ -187,17 +177,14 @@ def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:
     # As a block, about as far up as down from where they would be.
     places += np.median(wanted - places) if ordered else 0.0
     for end, place in zip(ordered, places):
-        axes.annotate(
-            literal(end.name),
-            (end.x, end.y),
-            (1.03, (place - box.y0) / box.height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=size,
-            color=end.colour,
-            arrowprops={"arrowstyle": "-", "color": end.colour, "lw": 0.5, "alpha": 0.6, "shrinkB": 0.0},
-            annotation_clip=False,
-        )
+        line = {"arrowstyle": "-", "color": end.colour, "lw": 0.5, "alpha": 0.6, "shrinkB": 0.0}
+        to = (1.03, (place - box.y0) / box.height)
+        _write(axes, end, to, textcoords="axes fraction", fontsize=size, arrowprops=line)
+
+
+def _write(axes: Axes, named: Named, place: tuple[float, float], **look: Any) -> None:
+    look |= {"va": "center", "color": named.colour, "annotation_clip": False}
+    axes.annotate(literal(named.name), (named.x, named.y), place, **look)
 
 
 def settle(figure: Figure, right: float = 1.0) -> None:

@@ -30,10 +30,8 @@ from .made_up_log import frame, judged, row, write_log
 # The first test of several draws every figure.
 pytestmark = [pytest.mark.outside, pytest.mark.long, pytest.mark.timeout(300)]
 
-DISTANCES = ("linear", "squared", "kl")
 TIMES = {"frontier": 2e-4, "fixed-point": 1e-3, "ipopt": 4e-2, "stubborn": 5e-2}
 HARD = "one-good-07-H50-chi2-squared"
-PARTS = ["overview", "matrix", "growth", "ends", "solvers", "environment"]
 
 
 def hard_rows():
@@ -48,11 +46,12 @@ def hard_rows():
     ]
 
 
-def full_rows():
+@pytest.fixture(scope="module")
+def rows_of_all():
     """Three distances, three sizes; one solver that fails with markup in its text; and the hard instance."""
     table = load_risk_table("wdbc")
     rows = []
-    for size, distance in itertools.product((20, 50, 100), DISTANCES):
+    for size, distance in itertools.product((20, 50, 100), ("linear", "squared", "kl")):
         bound = pm.solve(pm.BoundProblem(table.risks(size), m=table.m, delta=0.01, distance=distance)).bound
         facts = {"family": UCI_FAMILY, "dataset": "wdbc", "size": size, "m": table.m, "delta": 0.01}
         facts |= {"distance": distance, "reference_bound": bound}
@@ -64,11 +63,6 @@ def full_rows():
                 more = {"bound": None, "status": "error", "message": 'boom <script>alert("x")</script> | 50 % & a_b\\'}
             rows.append(row(solver, f"wdbc-H{size}-{distance}", taken, **facts, **more))
     return rows + hard_rows()
-
-
-@pytest.fixture(scope="module")
-def rows_of_all():
-    return full_rows()
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +117,8 @@ def test_the_page_holds_all_it_needs_in_three_megabytes(report):
     assert report.stat().st_size < 3e6
     assert {path.name for path in report.parent.iterdir()} == {"results.jsonl", "environment.json", "report.html"}
     # Few words stand before the second picture.
-    assert [given["id"] for given in read.of("section")] == [*PARTS, "details"] and 10 < read.words <= 400
+    parts = ["overview", "matrix", "growth", "ends", "solvers", "environment", "details"]
+    assert [given["id"] for given in read.of("section")] == parts and 10 < read.words <= 400
     assert not any("open" in given for given in read.of("details"))
 
 
@@ -212,8 +207,7 @@ def test_at_most_seven_curves_are_named_and_other_peoples_solvers_are_among_them
     assert looks.named[:5] == ["frontier", "fixed-point", "ipopt", "ccp", "mine"] and len(looks.named) == 7
     with styled():
         [picture] = pictures.growth(each, looks, ["kl"])
-    named = [text.get_text() for text in picture.figure.axes[0].texts]
-    assert sorted(named) == sorted(looks.named)
+    assert sorted(text.get_text() for text in picture.figure.axes[0].texts) == sorted(looks.named)
     assert looks["dnlp"]["color"] == PALE
 
 
@@ -237,19 +231,14 @@ def seen(colour, matrix):
     return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
 
 
-@pytest.mark.parametrize(
-    ("colours", "eyes"),
-    [
-        ((*(colour for colour, _ in KINDS.values()), PURPLE, PALE), SIGHT),
-        ((*pictures.FILLS.values(), "#ffffff"), SIGHT | GREY),
-    ],
-    ids=["curves", "outcomes"],
-)
-def test_colours_differ_for_every_eye(colours, eyes):
+@pytest.mark.parametrize("eyes", [*SIGHT, "grey paper"])
+def test_colours_differ_for_every_eye(eyes):
     """By ten units of CIELAB at least; two or three are seen as a difference side by side."""
-    for matrix in eyes.values():
-        for one, other in itertools.combinations(colours, 2):
-            assert np.linalg.norm(seen(one, matrix) - seen(other, matrix)) > 10.0
+    curves = (*(colour for colour, _ in KINDS.values()), PURPLE, PALE) if eyes in SIGHT else ()
+    for colours in (curves, (*pictures.FILLS.values(), "#ffffff")):
+        for pair in itertools.combinations(colours, 2):
+            one, other = (seen(colour, (SIGHT | GREY)[eyes]) for colour in pair)
+            assert np.linalg.norm(one - other) > 10.0
 
 
 def test_starts_become_a_curve_of_how_many_are_needed(tmp_path):
@@ -263,12 +252,9 @@ def test_starts_become_a_curve_of_how_many_are_needed(tmp_path):
 
 
 def test_the_papers_methods_have_a_section_with_starts(tmp_path):
-    rows = [
-        made.told({"key": f"{made.key}-{start}", "start": None if start < 0 else start, "seed": 0})
-        for made in hard_rows()
-        for start in range(-1, 4)
-        if made.solver != "frontier" or start < 0
-    ]
+    exact, *others = hard_rows()
+    pairs = itertools.product(others, (None, 0, 1, 2, 3))
+    rows = [exact, *(made.told({"key": f"{made.key}-{start}", "start": start, "seed": 0}) for made, start in pairs)]
     found = content.describe(judged(tmp_path, rows), Environments())
     assert [part.anchor for part in found.paper] == ["paper-found", "paper-starts", "paper-why"]
     # The comparison is from the prior, where all of them began.

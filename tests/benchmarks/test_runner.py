@@ -187,8 +187,7 @@ def test_dask_cluster_measures_the_same_cells(pacb, bench, out, cluster, tmp_pat
     assert result.returncode == 0, result.stderr
     rows = rows_by_problem(out)
     assert success(rows["equal-H2"]) and rows["equal-H2"].parallel
-    assert rows["equal-H3"].status == "time_limit"
-    assert rows["equal-H4"].status == "error"
+    assert (rows["equal-H3"].status, rows["equal-H4"].status) == ("time_limit", "error")
     # A risk file of the runner's directory, which the workers do not share.
     (tmp_path / "mine.csv").write_text("0.1\n0.2\n0.3\n")
     arguments = ("--risks", "mine.csv", "--m", "200", "--solvers", "frontier", "--dask", cluster.address)

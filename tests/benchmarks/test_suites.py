@@ -173,6 +173,9 @@ def test_a_solver_without_a_problem_is_told_why():
         chosen.select(["cvxpy"])
     with pytest.raises(InputError, match="no problem; the help lists suites"):
         chosen.select(["ccp"])
+    for solvers in (None, ["ccp"]):
+        with pytest.raises(InputError, match="no cell of the suite 'outside' is left"):
+            Suite("outside", "", (), 1.0).select(solvers)
 
 
 @pytest.mark.outside
