@@ -141,6 +141,9 @@ class FamilySVC(SVC):
         self.__dict__.pop("family_", None)
         return super().fit(X, y, sample_weight)
 
+    def predict(self, X: Any) -> np.ndarray:
+        return self.family_.predict(X, [self.index_])[0] if "family_" in self.__dict__ else super().predict(X)
+
     def __getattr__(self, name: str) -> Any:
         """The support vectors, which the family keeps for all its members."""
         if name == "support_vectors_" and "family_" in self.__dict__:
