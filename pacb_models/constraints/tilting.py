@@ -15,6 +15,10 @@ r"""The posterior of a constrained set that minimises :math:`T + \gamma L`, with
 * ``T``, for a homogeneous size, :math:`T = \min_\tau \tau^{1-\alpha} D/\alpha + (1 - 1/\alpha)\tau`: the minimum over
   ``q`` of the right side is convex in τ, so that :math:`\ln T(q(\tau)) - \ln\tau` decreases. It is zero in the end.
 
+At one size :math:`d\theta/d\gamma` and :math:`-d\nu/d\gamma` are the coefficients of the regression of ``y`` on one and
+the rows, weighted by ``w``, and :math:`-dL/d\gamma` is what it leaves. The next minimiser begins on that tangent, for
+χ² at its end as long as the same weights are free.
+
 Where caps and rows leave little, or γ is large, the dual has nearly corners, and ν is found along a path: some entropy
 is added to ``T``, with which weights leave zero gently, and taken away again.
 
@@ -33,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array
-from ..numerics.inner import PIECE, combination, products
+from ..numerics.inner import PIECE, combination, pieces, products
 
 if TYPE_CHECKING:
     from ..divergences import Divergence
@@ -176,7 +180,8 @@ class Tilting:
             point = self._point(point.slopes, point.theta, point.nu, q)
         if self.drift is start.drift and self.passes > passes + 1:
             self._step(point)
-        q, error = np.minimum(point.q, 1.0), max(point.error, abs(excess))
+        # A weight is one where it is so but for rounding.
+        q, error = np.where(point.q > 1.0 - ROUNDING, 1.0, point.q), max(point.error, abs(excess))
         if not unit:
             return Minimiser(gamma, point.theta, size, point.nu, q, error, self.drift, entropy)
         size = self.divergence.size(q, self.p)
@@ -217,8 +222,9 @@ class Tilting:
     @cached_property
     def tilts(self) -> Array:
         """What makes the entropy that from the prior the one from the middle of the box."""
-        share = (1.0 - float(self.lower.sum())) / (float((self.upper - self.lower).sum()) or 1.0)
-        return np.log(self.p / np.maximum(self.lower + share * (self.upper - self.lower), NEAREST))
+        upper = np.minimum(self.upper, 1.0)
+        share = (1.0 - float(self.lower.sum())) / (float((upper - self.lower).sum()) or 1.0)
+        return np.log(self.p / np.maximum(self.lower + share * (upper - self.lower), NEAREST))
 
     def _moved(self, theta: float, nu: Array, gamma: float, scale: float) -> tuple[float, Array]:
         """θ and ν on the tangent, from those of another γ, all three scaled first."""
@@ -362,8 +368,8 @@ class Tilting:
         # The squares of smaller numbers are none: the step is along the slopes then.
         triangle = np.diag([0.0, *[ridge if ridge > FLATTEST else 1.0] * held.size, 0.0])
         np.sqrt(speeds, out=speeds)
-        for i in range(0, speeds.size, PIECE):
-            part, here = speeds[i : i + PIECE], free[i : i + PIECE]
+        for some in pieces(speeds.size, PIECE // len(triangle)):
+            part, here = speeds[some], free[some]
             piece = np.vstack((part, self.rows[held[:, None], here] * part, self.y.take(here) * part))
             triangle = _triangular(np.vstack((triangle, piece.T)))
         return triangle

@@ -92,16 +92,16 @@ class ConstrainedFrontier(Frontier):
 
     def around(self, z: float, distances: Array) -> Array:
         r"""Draws the lines of the tangent at a minimiser: they are loose by the square of what it is off. Along the
-        frontier :math:`dT = -\gamma\,dL`."""
+        frontier :math:`dT = -\gamma\,dL`. At large orders strengths at one size are too far from those at another."""
         found, coordinates = self.minimiser(z), z + distances
-        x, size = self._exact(z)[:2].tolist()
-        # What is beyond all others is where the search goes on.
-        inside = coordinates[(coordinates != z) & (coordinates < max(self.known))]
-        rows = found.ahead(found.gamma * np.exp(inside - z))
-        moved = rows[:, -1]
-        sizes = size - 0.5 * (rows[:, 0] + found.gamma) * moved
-        rows[:, 3:-1] /= self.posteriors.scales
-        self.drawn.update(zip(inside.tolist(), np.column_stack((x + moved, sizes, rows[:, :-1]))))
+        if self.tilting.growth or not self.tilting.divergence.homogeneous:
+            # What is beyond all others is where the search goes on.
+            inside = coordinates[(coordinates != z) & (coordinates < max(self.known))]
+            rows = found.ahead(found.gamma * np.exp(inside - z))
+            x, size = self._exact(z)[:2].tolist()
+            sizes = size - 0.5 * (rows[:, 0] + found.gamma) * rows[:, -1]
+            rows[:, 3:-1] /= self.posteriors.scales
+            self.drawn.update(zip(inside.tolist(), np.column_stack((x + rows[:, -1], sizes, rows[:, :-1]))))
         return coordinates
 
     def lines(self, z: Array) -> Lines:
