@@ -54,7 +54,7 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer)
         found = _tilted(problem, q, slopes) if left > 1e-9 else None
         if found is None:
             return left
-        wanted, tiny = found.posterior, np.finfo(float).tiny
+        wanted, tiny = found.posterior / np.add.reduce(found.posterior), np.finfo(float).tiny
         logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
         return min(left, slopes.T * float(np.dot(np.maximum(q, wanted), np.abs(logarithms))))
     finite = math.isfinite(slopes.L)
