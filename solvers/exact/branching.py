@@ -86,6 +86,7 @@ class SupportFrontier(Frontier):
         weights = np.where(self.chosen(z), self.p * self.divergence.ratios(self._prices(z), 1.0), 0.0)
         return weights / np.add.reduce(weights)
 
+    @np.errstate(over="ignore")
     def rows(self, z: np.ndarray) -> np.ndarray:
         gamma = np.exp(np.minimum(z, LARGEST))
         levels = np.column_stack((gamma, 1.0 + gamma * self.floor, np.ones(z.size)))
