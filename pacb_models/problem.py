@@ -76,6 +76,10 @@ class Judgement(NamedTuple):
     parameters: Mapping[str, float] = MappingProxyType({})
 
 
+#: What does not depend on the classifiers, of which an object may remember more than it was given.
+_WITHOUT_CLASSIFIERS = frozenset(
+    "m delta distance_function divergence_function constant constant_value log_constant coefficient exponent".split()
+)
 #: Sets of posteriors by their constraints, so that a problem that is replaced does not look for contradictions again.
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
 
@@ -276,9 +280,9 @@ class Problem(Immutable):
             return self.replace(risks=risks, prior=prior)
         _ = self.coefficient  # computed and kept here, and not in each of the others
         problem = object.__new__(type(self))
-        others = {name: value for name, value in vars(self).items() if name not in ("errors", "constraints")}
+        kept = {name: value for name, value in vars(self).items() if name in _WITHOUT_CLASSIFIERS}
         own = {"risks": risks, "prior": check_prior(None, risks.size) if prior is None else prior}
-        problem._set(**others | own | {"uniform_prior": prior is None, "posteriors": posteriors})
+        problem._set(**kept | own | {"uniform_prior": prior is None, "posteriors": posteriors})
         return problem
 
     def vote_bound(self, bound: float) -> float:

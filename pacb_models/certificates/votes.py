@@ -18,7 +18,7 @@ def majority(columns: NDArray[Any], size: int) -> NDArray[np.intp]:
         if size <= 8:  # so many labels are counted faster one by one
             votes = np.stack([np.count_nonzero(part == code, axis=1) for code in range(size)], axis=1)
         else:
-            places = part + size * np.arange(len(part), dtype=np.intp)[:, None]
+            places = part.astype(np.intp) + size * np.arange(len(part))[:, None]
             votes = np.bincount(places.ravel(), minlength=size * len(part)).reshape(-1, size)
         result[start : start + step] = votes.argmax(axis=1)
     return result

@@ -238,6 +238,8 @@ def test_large_labels_and_rows_of_other_examples():
     assert pm.certify_predictions(y, (y + np.uint64(1))[:, None]).errors.tolist() == [3]
     signed = np.array([0, 2**60, 2**60 + 1])
     assert pm.certify_predictions(signed, signed[[0, 2, 1], None].astype(np.uint64)).errors.tolist() == [2]
+    many = np.arange(36, dtype=np.uint64)[:, None] % np.uint64(12) + np.array([0, 0, 1], dtype=np.uint64)
+    assert pm.certify_predictions(many[:, 0], many).errors.tolist() == [0, 0, 0, 36]
     with pytest.raises(InputError, match="is of type object, but y_true of uint64"):
         pm.certify_predictions(y, [[2**64], [2**64], [2**64]])
     with pytest.raises(InputError, match="different indices"):

@@ -314,6 +314,14 @@ def test_merged_problem_is_the_one_that_would_be_made():
             merged.m = 3
 
 
+def test_a_direct_bound_that_was_asked_for_is_still_merged():
+    """What a problem remembers of its own classifiers is not what its merged problem would."""
+    problem = pm.DirectProblem([0.1, 0.2, 0.1, 0.3, 0.2], m=100)
+    expected = pm.solve(problem).bound
+    assert problem.bound([0.2] * 5) > expected
+    assert pm.solve(problem).bound == expected and problem.merged().problem.confidence_set.risks.size == 3
+
+
 # --- the paper's tables ----------------------------------------------------------------------------------------------
 
 
