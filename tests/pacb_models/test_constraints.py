@@ -193,7 +193,8 @@ def test_constraints_that_cannot_hold_are_named(constraints, sentence):
 
 def random_set(draw, rows=3):
     """Rows that some random posterior keeps, and caps and floors around it."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    seed = draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 9))
     q = rng.dirichlet(np.full(size, 0.5))
     made = []
