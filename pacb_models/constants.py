@@ -99,9 +99,9 @@ def moment_curve(
 def _for_each_sample_size(which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float) -> Any:
     order = check_pair(distance, divergence, constant, order)
     value, moments = getattr(distances.BY_NAME[distance], which), by_name(divergence, order).moments
-    if np.ndim(m) == 0:
-        return value(check_sample_size(m), moments, order, constant)
     sizes = np.asarray(m, dtype=object)
+    if sizes.ndim == 0:
+        return value(check_sample_size(m), moments, order, constant)
     values = np.empty(sizes.shape)
     for index, size in np.ndenumerate(sizes):
         checked = check_sample_size(size, f"m[{', '.join(map(str, index))}]")

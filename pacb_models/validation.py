@@ -72,6 +72,15 @@ def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str)
     return array
 
 
+def broadcast(**arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Arrays of shapes that go together, in one shape."""
+    try:
+        return np.broadcast_arrays(*arrays.values())
+    except ValueError:
+        shapes = ", ".join(f"{name} has the shape {array.shape}" for name, array in arrays.items())
+        raise InputError(f"{shapes}; the shapes must go together.") from None
+
+
 def check_risks(risks: object) -> np.ndarray:
     """Empirical risks: a non-empty vector with entries in [0, 1]."""
     array = vector("risks", risks)
@@ -95,14 +104,14 @@ def check_number(name: str, value: object, good: Callable[[float], bool], expect
     """A real number for which ``good`` holds; ``expected`` completes the sentence."""
     # A whole number beyond all floats is larger than any limit.
     with suppress(OverflowError):
-        if isinstance(value, numbers.Real) and not isinstance(value, bool) and good(float(value)):
+        if isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64) and good(float(value)):
             return float(value)
     raise InputError(name, value, expected)
 
 
 def check_whole(name: str, value: object, good: Callable[[int], bool], expected: str) -> int:
     """The same of a whole number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not good(int(value)):
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Integral) or not good(int(value)):
         raise InputError(name, value, expected)
     return int(value)
 
@@ -159,7 +168,7 @@ def check_positive(name: str, value: object) -> float:
 
 def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:
     """One of a short list of names."""
-    if value not in choices:
+    if not isinstance(value, str | None) or value not in choices:
         raise InputError(name, value, f"it must be one of {', '.join(map(repr, choices))}")
     return str(value)
 

@@ -81,12 +81,12 @@ def certify(
         if counted.ndim != 1 or counted.size == 0:
             raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counted.shape}.")
     weights = None if prior is None else check_prior(prior, counted.size)
-    check_names(names, counted.size)
+    names = check_names(names, counted.size)
     if losses is not None:
         return LossCertificate(counted, size, level, weights, names, losses=table)
     d = check_number("spread", spread, lambda d: 0.0 <= d < math.inf, "it must be a number of at least 0")
-    most = -math.log(2.0 * level * (1.0 / counted.size if weights is None else float(weights.max())))
-    if d > max(most, 0.0):
+    most = max(0.0, -math.log(2.0 * level * (1.0 / counted.size if weights is None else float(weights.max()))))
+    if d > most:
         expected = (
             f"with this delta and prior it can be at most {most:.3g} (delta times the largest prior weight times "
             "exp(spread) must not exceed 1/2)"
@@ -97,7 +97,7 @@ def certify(
 
 def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, int]:
     """Sums of losses between 0 and 1, the table where they came with an example in each row, and how many examples."""
-    if np.ndim(losses) != 2:
+    if real_numbers("losses", losses, "a sequence of numbers").ndim != 2:
         size, sums = check_sample_size(m), vector("losses", losses)
         good = (sums >= 0.0) & (sums <= size)
         return all_or_refuse("losses", sums, good, "a sum of losses in [0, 1] lies between 0 and m"), None, size
@@ -107,6 +107,6 @@ def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, in
             f"losses has the shape {table.shape}; it must have a row per example, a column per classifier."
         )
     all_or_refuse("losses", table, (table >= 0.0) & (table <= 1.0), "every loss must lie between 0 and 1")
-    if m is not None and m != len(table):
+    if m is not None and check_sample_size(m) != len(table):
         raise InputError(f"m is {m!r}, but losses has {len(table)} rows, one for each example.")
     return table.sum(axis=0), table, len(table)

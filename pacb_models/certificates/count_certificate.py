@@ -127,8 +127,8 @@ def common_risk(scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, l
     keys, best = distinct.astype(np.float64), np.zeros(distinct.size)
     np.maximum.at(best, group, levels)
     winner, box, near = _best_single(scoring, keys, best, float(m))
-    single = int(((group == winner) & (levels == best[winner])).argmax())
-    alone = SmallestBound(box, np.array([single]), np.array([1.0]), single, box, True)
+    tied = np.flatnonzero((group == winner) & (levels == best[winner]))
+    alone = SmallestBound(box, tied, np.array(1.0 / tied.size), int(tied[0]), box, True)
     if box >= 1.0:
         return alone
     least = np.full(keys.size, np.inf)

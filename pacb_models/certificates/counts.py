@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
-from ..validation import all_or_refuse, check_count, first_repeated, refuse_masked
+from ..validation import all_or_refuse, broadcast, check_count, first_repeated, refuse_masked
 from .labels import check_same_rows, label_array, label_column
 
 if TYPE_CHECKING:
@@ -47,21 +47,26 @@ def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[
     sizes = whole_numbers("m", m, _SAMPLE_SIZES)
     all_or_refuse("m", sizes, (sizes >= 1) & (sizes <= LARGEST_SAMPLE_SIZE), _SAMPLE_SIZES)
     if k.size and sizes.size and (k.min() < 0 or k.max() > sizes.min()):
-        k, sizes = np.broadcast_arrays(k, sizes)
+        k, sizes = broadcast(errors=k, m=sizes)
         all_or_refuse("errors", k, (k >= 0) & (k <= sizes), "a number of errors lies between 0 and m")
     return k, sizes
 
 
-def check_names(names: Sequence[str] | None, size: int) -> None:
-    """A name for each classifier, and no name twice."""
+def check_names(names: Iterable[object] | None, size: int | None = None) -> list[str] | None:
+    """A name for each of ``size`` classifiers as text, and no name twice."""
     if names is None:
-        return
-    if len(names) != size:
-        raise InputError(f"names has {len(names)} entries, but there are {size} classifiers; the two must match.")
+        return None
+    try:
+        texts = [str(name) for name in names]
+    except TypeError:
+        raise InputError("names", names, "it must be a sequence of names") from None
+    if size is not None and len(texts) != size:
+        raise InputError(f"names has {len(texts)} entries, but there are {size} classifiers; the two must match.")
     # A sentence about a classifier must not be true of another one of its name.
-    repeated = first_repeated(names)
+    repeated = first_repeated(texts)
     if repeated is not None:
         raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")
+    return texts
 
 
 class ErrorCounts:
@@ -78,8 +83,7 @@ class ErrorCounts:
     """
 
     def __init__(self, names: Sequence[str], errors: ArrayLike | None = None, m: int = 0) -> None:
-        self.names = [str(name) for name in names]
-        check_names(self.names, len(self.names))
+        self.names = check_names(names) or []
         if not self.names:
             raise InputError("names is empty; there must be at least one classifier.")
         self.m = check_count("m", m, least=0)

@@ -18,7 +18,10 @@ _MOST_CODES = 1 << 12
 
 def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
     """An array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} is ragged; every row must have as many labels as the others.") from None
     missing = np.zeros(array.shape, dtype=bool)
     if isinstance(values, np.ma.MaskedArray):
         missing |= np.ma.getmaskarray(values)

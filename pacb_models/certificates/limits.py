@@ -22,7 +22,7 @@ from ..numerics.binomial_sums import log_coefficient_inside
 from ..numerics.elementwise import SCALAR, Numbers, everywhere
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
-from ..validation import all_or_refuse, check_count, check_delta, check_fraction, check_number, real_numbers
+from ..validation import all_or_refuse, broadcast, check_count, check_delta, check_fraction, check_number, real_numbers
 from .binomial import TAILS_AT_ONCE, tail
 from .counts import check_counts
 
@@ -47,7 +47,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     counts, sizes = check_counts(errors, m)
     levels = real_numbers("delta", delta)
     all_or_refuse("delta", levels, (levels > 0.0) & (levels < 1.0), "it must lie strictly between 0 and 1")
-    k, n, e = np.broadcast_arrays(counts.astype(np.float64), sizes.astype(np.float64), levels)
+    k, n, e = broadcast(errors=counts.astype(np.float64), m=sizes.astype(np.float64), delta=levels)
     return limit(float(k), float(n), float(e)) if k.ndim == 0 else upper_limits(k, n, e)
 
 
@@ -184,7 +184,7 @@ def sample_size(
         raise InputError(
             f"expected_risk is {expected_risk!r}, but target is {target!r}; no number of examples shows that."
         )
-    level = uniform_level(check_delta(delta), check_count("candidates", candidates))
+    level = uniform_level(check_delta(delta), check_count("candidates", candidates, most=10**18))
 
     def examples(errors: int) -> int:
         """The smallest number of examples among which so many errors have a limit of at most the target."""

@@ -130,9 +130,8 @@ def certify_predictions(
     share = None if choose is None else check_share(choose)
     seed = check_seed(random_state, share)
     codes, said, labels, given = _coded(y_true, predictions)
-    names = [str(name) for name in (given if names is None else names)]
     size = said.shape[1]
-    check_names(names, size)
+    names = check_names(names, size) or given
     wrong = said != codes[:, None]
     # With fewer a majority is one of them, or decided by the order of the labels.
     with_vote = vote and size >= 3

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..validation import all_or_refuse, check_choice, real_numbers
+from ..validation import all_or_refuse, broadcast, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
 from .inner import pieces
 
@@ -57,7 +57,7 @@ def kl(a: ArrayLike, b: ArrayLike) -> Any:
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
     """
-    a, b = np.broadcast_arrays(check_probabilities("a", a), check_probabilities("b", b))
+    a, b = broadcast(a=check_probabilities("a", a), b=check_probabilities("b", b))
     # The two terms add up to kl, and neither is negative: nothing cancels.
     value = divergence_term(a, b, a - b) + divergence_term(1 - a, 1 - b, b - a)
     return float(value) if value.ndim == 0 else value
@@ -81,14 +81,14 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | 
     >>> kl_inverse([0.1, 0.2], 0.0).tolist()
     [0.1, 0.2]
     """
-    if side in SIDES and isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
-        return float(_outward(float(q), float(budget), side == "lower", SCALAR))
     lower = check_choice("side", side, SIDES) == "lower"
+    if isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
+        return float(_outward(float(q), float(budget), lower, SCALAR))
     q, budget = check_probabilities("q", q), real_numbers("budget", budget)
     all_or_refuse("budget", budget, budget >= 0, "it must be at least 0")
     if q.ndim == budget.ndim == 0:
         return float(_outward(float(q), float(budget), lower, SCALAR))
-    q, budget = np.broadcast_arrays(q, budget)
+    q, budget = broadcast(q=q, budget=budget)
     shape, q, budget = q.shape, q.ravel(), budget.ravel()
     root = np.empty(q.size)
     with np.errstate(all="ignore"):  # budget 0 and the far tails pass through 0/0 and underflow

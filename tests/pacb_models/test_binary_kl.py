@@ -162,6 +162,8 @@ def test_kl_of_arrays_broadcasts():
         (("half", 0.1), "q is 'half'; it must be a number or an array of numbers."),
         ((0.1, None, "upper"), "budget is None; it must be a number or an array of numbers."),
         ((0.1, 0.1, "both"), "side is 'both'; it must be one of 'upper', 'lower'."),
+        ((0.1, 0.1, np.zeros(2)), "side is array([0., 0.]); it must be one of 'upper', 'lower'."),
+        (([0.1, 0.2], [1, 2, 3]), "q has the shape (2,), budget has the shape (3,); the shapes must go together."),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, sentence):

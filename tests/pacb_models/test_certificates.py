@@ -344,6 +344,13 @@ def test_a_prior_on_a_thousand_million_examples_takes_little_memory():
         ({"errors": [1, 2], "m": 10, "delta": 1.0}, "delta is 1.0"),
         ({"errors": [1, 2], "m": 10, "spread": -1}, "spread is -1; it must be a number of at least 0"),
         ({"errors": [1, 2], "m": 10, "spread": 5}, "spread is 5; with this delta and prior it can be at most 3"),
+        ({"errors": [1], "m": 10, "delta": 0.5, "spread": 1}, "it can be at most 0 "),
+        ({"errors": [1, 2], "m": 10, "names": 2}, "names is 2; it must be a sequence of names"),
+        ({"errors": [1, 2], "m": 10, "names": [1, "1"]}, "names has '1' more than once"),
+        ({"errors": [1, 2], "m": np.timedelta64(10, "D")}, "m is .*; a sample size"),
+        ({"errors": [1, 2], "m": 10, "spread": np.timedelta64(1, "D")}, "spread is .*; it must be a number"),
+        ({"losses": [[0.1, 0.2], [0.3]], "m": 2}, r"losses\[0\] is \[0.1, 0.2\]; every entry must be a number"),
+        ({"losses": [[0.1], [0.2]], "m": [2, 2]}, r"m is \[2, 2\]; a sample size"),
     ],
 )
 def test_bad_input_is_one_sentence(arguments, words):

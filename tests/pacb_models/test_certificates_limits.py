@@ -114,6 +114,7 @@ def test_limits_rise_with_the_errors_and_fall_with_delta(m, share, delta):
         (11, 10, 0.05, "errors is 11.0; a number of errors lies between 0 and m"),
         (1, 0, 0.05, "m is 0.0; a sample size"),
         (1, 10**9 + 1, 0.05, "a sample size"),
+        ([1, 2], [10, 10, 10], 0.05, r"errors has the shape \(2,\), m has the shape \(3,\)"),
         (1, 10, 0.0, "delta is 0.0; it must lie strictly between 0 and 1"),
         (1, 10, float("nan"), "delta is nan"),
         (float("nan"), 10, 0.05, "errors is nan"),

@@ -43,6 +43,7 @@ def test_so_many_examples_suffice_and_one_less_does_not(target, part, candidates
         ((2, 0.5), {}, "target is 2; it must be a number from 0 to 1"),
         ((0.5, 0.1), {"chance": 0.0}, "chance is 0.0"),
         ((0.5, 0.1), {"candidates": 0}, "candidates is 0"),
+        ((0.5, 0.1), {"candidates": 10**400}, "candidates is 1000.*; it must be a whole number from 1 to 10000"),
         ((0.5, 0.1), {"delta": 1.0}, "delta is 1.0"),
         ((1e-12, 0.0), {}, "more than 1000000000 examples"),
     ],

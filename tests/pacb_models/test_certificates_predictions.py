@@ -221,6 +221,8 @@ BIG = 2**63
         ([0, 1], {}, {}, "predictions has no column"),
         ([0, 1], {"x": [0]}, {}, r"predictions\['x'\] has shape \(1,\)"),
         ([0, 1], [[0], [1]], {"names": ["a", "b"]}, "names has 2 entries"),
+        ([0, 1], [[0], [1]], {"names": 1}, "names is 1; it must be a sequence of names"),
+        ([0, 1], [[0], [1, 1]], {}, "predictions is ragged"),
         ([0, 1], [[0], [1]], {"choose": 1.0}, "choose is 1.0"),
         ([0, 1], [[0], [1]], {"choose": 0.5, "random_state": np.random.RandomState(0)}, "to be printed"),
         ([0, 1], [[0], [1]], {"random_state": 3}, "random_state is given without choose"),

@@ -573,6 +573,7 @@ NO_SIZE = "a sample size must be a whole number from 1 to 1000000000."
         (("pinsker", 10, "exact", "renyi"), ABSENT),
         (("kl", 0), f"m is 0; {NO_SIZE}"),
         (("kl", [5, 2.0]), f"m[1] is 2.0; {NO_SIZE}"),
+        (("kl", [[5, 6], [7]]), f"m[0] is [5, 6]; {NO_SIZE}"),
         (("kl", [[5, 6], [7, False]]), f"m[1, 1] is False; {NO_SIZE}"),
         (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
     ],
