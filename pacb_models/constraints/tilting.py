@@ -54,6 +54,9 @@ PASSES, ARRIVED = 1500, 1e-12
 #: On a path the entropy falls from so many times the costs by the second factor to the third number, or at large orders
 #: to the fourth times the costs. On the way rows and sizes are kept to the last two.
 MUCH, PACE, MILD, TRACE, LOOSE, ROUGH = 100.0, 6.0, 0.05, 1e-13, 1e-5, 1e-3
+#: A part of the path that leaves an error above the first number after so many passes is halved, in logarithms, unless
+#: the entropy falls by less than the last factor in it.
+MISSED, STEP, SHORTEST = 0.01, 200, 1.05
 #: Steps of ν that leave more than half of the error, after which rounding is taken for the reason.
 PATIENCE = 8
 #: Weights that lack more to one get a θ of their own before ν moves on.
@@ -145,7 +148,7 @@ class Tilting:
         For large orders a trace is left, far below what a bound can show.
         """
         mixed, sharp = self.divergence.homogeneous, self.divergence.homogeneous and self.divergence.order > 2.0
-        spread = gamma * float(np.ptp(self.y))
+        spread, most = gamma * float(np.ptp(self.y)), self.limit
         entropy, end = MUCH * (self.unit + spread), MILD
         before = last = (math.inf, self._first(gamma, float((self.upper / self.p).max()) if mixed else 1.0))
         while True:
@@ -156,8 +159,14 @@ class Tilting:
             theta = last[1].theta + share * (last[1].theta - before[1].theta)
             nu = last[1].multipliers + share * (last[1].multipliers - before[1].multipliers)
             guess = last[1]._replace(theta=theta, multipliers=np.maximum(nu, 0.0))
-            before, last = last, (entropy, self._from(gamma, guess, entropy))
-            if final or self.passes > self.limit:
+            self.limit = most if final else min(self.passes + STEP, most)
+            found = self._from(gamma, guess, entropy)
+            if not final and found.error > MISSED and self.passes <= most and SHORTEST * entropy < last[0] < math.inf:
+                # The way from the last one was too far.
+                entropy = math.sqrt(entropy * last[0])
+                continue
+            before, last = last, (entropy, found)
+            if final or self.passes > most:
                 self.kept = KEPT
                 return last[1] if final else last[1]._replace(error=math.inf)
             end = TRACE * (last[1].size + spread) if sharp else MILD

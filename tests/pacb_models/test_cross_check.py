@@ -37,6 +37,7 @@ def solution(bound: float, status: str = "optimal", residual: float = 0.0, messa
         (solution(0.3, "not_converged"), 0.0, "failed: not_converged"),
         (solution(0.3, "time_limit", message="after 1 s"), 0.1, "failed: time_limit, after 1 s"),
         (solution(0.3, "not_converged"), -1.0, "below the reference by 1.0e+00"),
+        (solution(0.3, "not_converged", details={"constraint_violation": 2e-5}), -1.0, "failed: not_converged"),
     ],
 )
 def test_verdicts(found, gap, expected):

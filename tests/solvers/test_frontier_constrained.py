@@ -227,6 +227,35 @@ def of_large_order():
     return pm.BoundProblem(risks, m=1000, divergence="renyi", order=50.0, constraints=limits)
 
 
+@pytest.mark.parametrize(
+    "risks, prior, caps, rows, order, bound",
+    [
+        (
+            [0.5, 0.5, 0.5, 0.4],
+            [2e-9, 0.02, 0.002, 0.5],
+            [0.27, 0.45, 0.39, 0.43],
+            [([0.7, 0.4, 0.2, 0.8], 0.46), ([0.9, 0.2, 0.6, 0.4], 0.44)],
+            50.0,
+            0.7562041338,
+        ),
+        (
+            [0.1, 0.7, 0.4, 0.3],
+            [1e-4, 4e-9, 0.008, 3e-4],
+            [0.51, 0.26, 0.52, 0.45],
+            [([0.7, 0.8, 0.9, 0.9], 0.82), ([0.3, 0.6, 0.5, 0.7], 0.52)],
+            100.0,
+            0.3824723527,
+        ),
+    ],
+)
+def test_parts_of_a_path_that_are_too_far_are_halved(risks, prior, caps, rows, order, bound):
+    """One part took all passes, and the bound that was left was up to 50 000 times too large."""
+    limits = [pm.weights(at_most=caps), *(pm.average(values, at_most=limit) for values, limit in rows)]
+    settings = (30000, 0.5, "linear", "renyi", np.array(prior) / sum(prior))
+    solution = pm.solve(pm.BoundProblem(risks, *settings, order=order, constraints=limits))
+    assert solution.is_global and solution.bound == pytest.approx(bound, rel=1e-8)
+
+
 def test_a_search_ends_when_its_passes_are_spent_and_says_what_is_left():
     problem = of_large_order()
     found = {passes: search_set(problem, passes=passes) for passes in (1000, 8000)}
