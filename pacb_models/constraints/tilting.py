@@ -56,7 +56,7 @@ PASSES, ARRIVED = 1500, 1e-12
 MUCH, PACE, MILD, TRACE, LOOSE, ROUGH = 100.0, 6.0, 0.05, 1e-13, 1e-5, 1e-3
 #: A part of the path that leaves an error above the first number after so many passes is halved, in logarithms, unless
 #: the entropy falls by less than the last factor in it.
-MISSED, STEP, SHORTEST = 0.01, 200, 1.05
+MISSED, STEP, SHORTEST = 0.01, 500, 1.05
 #: Steps of ν that leave more than half of the error, after which rounding is taken for the reason.
 PATIENCE = 8
 #: Weights that lack more to one get a θ of their own before ν moves on.
