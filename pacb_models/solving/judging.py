@@ -36,28 +36,27 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         broken = problem.posteriors.violation(posterior)
         # What is judged keeps the constraints: a bound that is small because a row is broken is no bound of ours.
         posterior = problem.posteriors.repaired(posterior, broken)
-    violation = max(off_simplex, broken)
-    status, message = outcome.status, one_line(outcome.message)
+    violation, status, message = max(off_simplex, broken), outcome.status, one_line(outcome.message)
     judged = Judgement(math.inf, math.inf) if posterior is None else problem.judge(posterior)
     bound, residual = float(judged.bound), float(judged.kkt_residual)
     if status in CLAIMS:
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
     if status != outcome.status:
-        facts = {
-            "no usable weights were returned": posterior is None,
-            f"the KKT residual is {residual:.1e}": not residual < violation,
-            f"its weights break the constraints by {broken:.1e}": broken > off_simplex,
-            f"its weights are off the simplex by {off_simplex:.1e}": True,
-        }
-        fact = next(each for each, holds in facts.items() if holds)
+        if posterior is None:
+            fact = "no usable weights were returned"
+        elif not residual < violation:
+            fact = f"the KKT residual is {residual:.1e}"
+        else:
+            off = "break the constraints" if broken > off_simplex else "are off the simplex"
+            fact = f"its weights {off} by {violation:.1e}"
         message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
-    claimed = outcome.claimed_lower_bound
+    claimed, proof = outcome.claimed_lower_bound, outcome.proof
     if claimed is not None and not claimed <= bound + REFUTES:
         message = f"the solver's lower bound, {claimed:.10g}, is above the bound of its own weights. {message}".strip()
-    proof = outcome.proof
     if proof is None and posterior is not None and problem.kind == "own" and problem.convex:
         proof = Tangent(posterior)
     lower_bound, message = _told(problem, proof, bound, message)
+    violations = {"simplex_violation": off_simplex, "constraint_violation": broken}
     return Solution(
         posterior=posterior,
         bound=bound,
@@ -73,12 +72,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         is_global=status == "optimal" and lower_bound is not None and lower_bound >= bound - GLOBAL * abs(bound),
         solver=solver,
         local_minima=outcome.local_minima,
-        details={
-            **outcome.details,
-            **judged.parameters,
-            "simplex_violation": off_simplex,
-            "constraint_violation": broken,
-        },
+        details={**outcome.details, **judged.parameters, **violations},
         lower_bound=lower_bound,
         claimed_lower_bound=None if claimed is None else float(claimed),
         proof=proof if lower_bound is not None else None,
