@@ -1,7 +1,5 @@
 """How far work has come, on standard error: a bar on a terminal, a line for each twentieth elsewhere."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterator

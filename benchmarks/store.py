@@ -4,8 +4,6 @@ A key is a :func:`digest` of what determines the row: the data, the solver with 
 for what our own code computes a version number, which is raised when results change. Rows are JSON.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

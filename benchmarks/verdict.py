@@ -1,7 +1,5 @@
 """What measurements are worth: the one place that says found, correct, contradicted, faster, with all thresholds."""
 
-from __future__ import annotations
-
 import math
 from enum import IntEnum
 from functools import cached_property

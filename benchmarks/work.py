@@ -1,7 +1,5 @@
 """One way to run: a function on many tasks, here, in processes or threads of this machine, or on a cluster."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar

@@ -9,8 +9,6 @@ For processes that are killed at a time limit, result files and a report, name t
     pacb bench --solvers examples/benchmark_your_solver.py:SOLVER,frontier,ipopt
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import pacb_models as pm

@@ -3,8 +3,6 @@
 ``python bound_in_your_own_model.py``; docs/own-model.md explains the steps.
 """
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -7,8 +7,6 @@ Replace ``CLASSIFIERS`` by yours; anything with ``fit`` and ``predict`` will do.
 training and no certificate has seen, shows where the true risk lies.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from sklearn.datasets import load_breast_cancer

@@ -8,8 +8,6 @@ is for choosing a bound for *later* data: the smallest number of a table that wa
 hold with its nominal confidence. The last line shows what does.
 """
 
-from __future__ import annotations
-
 import argparse
 
 import pacb_models as pm

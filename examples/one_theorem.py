@@ -5,8 +5,6 @@
 writes one-theorem.svg, the picture of docs/story.md. NumPy makes the lines; the checker of the package takes them.
 """
 
-from __future__ import annotations
-
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure

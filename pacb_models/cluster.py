@@ -3,8 +3,6 @@
 A lost worker's work is done elsewhere; a scheduler that is gone, or has no workers, ends the work with a sentence.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

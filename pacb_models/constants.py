@@ -3,8 +3,6 @@ r"""The moment constants I(m) of the bounds, by the names of distance, divergenc
 The formulas stand with the distances (:meth:`pacb_models.distances.Distance.moment`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 

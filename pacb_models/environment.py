@@ -4,8 +4,6 @@ Set-up puts PyNumero's ASL library into the environment's ``bin`` folder, and co
 when the environment's Python is started without activating it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The exceptions this package raises on purpose."""
 
-from __future__ import annotations
-
 from reprlib import Repr
 from typing import Any, Final
 

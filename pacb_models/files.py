@@ -1,7 +1,5 @@
 """Files are written whole or not at all, and whatever is wrong with one that is read is one sentence."""
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Iterator

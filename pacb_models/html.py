@@ -1,7 +1,5 @@
 """HTML: what a notebook shows of a certificate, and what a page of ours allows itself."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256

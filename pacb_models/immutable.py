@@ -1,7 +1,5 @@
 """Objects that never change, and answers that are remembered for an object: what was computed once stays right."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """Processes that we start, joblib's too, which end with us."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -3,8 +3,6 @@
 Other columns are read when they are asked for by name: a latency that a constraint limits, for instance.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

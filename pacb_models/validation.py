@@ -1,7 +1,5 @@
 """Checks of what a caller passes in; every failure is one sentence about one argument."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import reprlib

@@ -1,7 +1,5 @@
 """What is printed: guarantees rounded to the side on which they stay true, and third-party names in one line."""
 
-from __future__ import annotations
-
 import math
 import textwrap
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The bound as a function of variables that SciPy's minimisers can move freely, or within simple bounds."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import partial

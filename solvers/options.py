@@ -18,8 +18,6 @@
     True puts the bound after each iteration, with the seconds, into ``details["trace"]``; of the best start.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a method may ask of any bound: its value and its slopes at a posterior, counted, until the time is up."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any, NamedTuple

@@ -2,8 +2,6 @@
 seconds, or through sudo where somebody says yes to it.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -6,8 +6,6 @@ solver; an instance without a certificate is refused. The files in the package a
 new collection under another name, since results on the old one are compared over years.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

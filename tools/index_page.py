@@ -6,8 +6,6 @@ The index shows absolute links and pictures only, and strips embedded ones. A li
 the picture is left out.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -5,8 +5,6 @@ program can be had from PyPI. casadi's wheel carries Ipopt 3.14 with MUMPS and M
 machine it was built on, so we write one. The ASL library is compiled from the source inside Pyomo's wheel.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

@@ -8,8 +8,6 @@ the changed line come first. Survivors are printed with their difference and wri
 or for a word why it changes nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

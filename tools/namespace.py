@@ -4,8 +4,6 @@ setup.cfg maps the folders ``solvers`` and ``benchmarks`` into the package ``pac
 installation; a tool that reads sources does not. This makes ``build/namespace/pacb_models`` of symbolic links.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from pathlib import Path

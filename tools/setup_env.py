@@ -8,8 +8,6 @@ already is left alone, so that a second run is quick. When pip cannot install th
 part that cannot be had, one line says what will not work and how to get it, and set-up goes on.
 """
 
-from __future__ import annotations
-
 import argparse
 import configparser
 import fcntl

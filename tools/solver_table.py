@@ -3,8 +3,6 @@
 python tools/solver_table.py      writes the table between the marks in README.md
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What every set-up step shares: one line of progress, output into a log, problems in one sentence."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

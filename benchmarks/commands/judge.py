@@ -1,7 +1,5 @@
 """``pacb judge``: what other people's solvers wrote, recomputed and compared with the proven optimum."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """``pacb train``: from data sets to risk files."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

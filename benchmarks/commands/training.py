@@ -1,7 +1,5 @@
 """What ``pacb train`` does: train on one data set after another, and write the risk files."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """The deterministic alternative: choose one λ of the grid by cross-validation."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Sequence

@@ -13,8 +13,6 @@ where ``load_sonar(data_dir=None)`` returns a :class:`Dataset`; then ``pacb trai
 ``load_dataset("sonar")`` work.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tomllib

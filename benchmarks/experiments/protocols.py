@@ -1,7 +1,5 @@
 """Who is trained on what: the division of a table into training, validation and test parts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pacb_models.errors import InputError

@@ -1,7 +1,5 @@
 """Train the SVMs of a λ grid and count their errors: from a data set to the risks that the bounds need."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -7,8 +7,6 @@ The obvious loop computes the kernel of its training part anew for every SVM, an
 * the decisions of a batch of SVMs are one matrix product.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

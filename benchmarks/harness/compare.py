@@ -1,7 +1,5 @@
 """Two runs side by side: what became faster, slower, right or wrong."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A measurement: what one run of a solver on a problem came to. What that is worth, :mod:`..verdict` says."""
 
-from __future__ import annotations
-
 import math
 import reprlib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Measuring processes as a runner sees them: started, asked, watched, and ended with everything they started."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Results of several directories, or machines, in one: rows keep their environment and say where they came from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

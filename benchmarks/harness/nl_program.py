@@ -3,8 +3,6 @@
 Memory and threads are limited as in the process that starts it, and what it starts is ended by :mod:`.supervisor`.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

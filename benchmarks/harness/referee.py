@@ -3,8 +3,6 @@
 A solver may have changed the data that it was given, or our own functions, as far as its process reaches.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Running a suite: cell after cell in processes that can be killed, logged as they finish, resumable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from functools import partial

@@ -3,8 +3,6 @@
 A solver's own value counts as a claim only (see :mod:`..problems.claimed`).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from pathlib import Path

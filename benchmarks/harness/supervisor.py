@@ -6,8 +6,6 @@ twice and began a session of their own. A solver that ends this program itself, 
 It is run as a script, and forks before anything else is imported: it stays small and never runs another package's code.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os

@@ -8,8 +8,6 @@ starts here); "done" with what came out (it stops here); "trace" with the way do
 Answers are JSON, and weights raw numbers after it: nothing that a measured process sends is ever run by the runner.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """All tables and figures, in the order of the document."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from pacb_models.errors import InputError

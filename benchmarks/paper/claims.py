@@ -6,8 +6,6 @@ holds for all pairs of posteriors; it could not decide whether the condition alw
 :func:`quasi_convexity_condition`.
 """
 
-from __future__ import annotations
-
 import math
 import numbers
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The reproduction as files: an HTML document, a set in Markdown and LaTeX, figures (SVG, PDF, PNG), tables (CSV)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the command can make: tables and figures, each with its name, its place in the paper, and how it is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files

@@ -2,8 +2,6 @@
 that help can be printed at once.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

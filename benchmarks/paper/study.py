@@ -1,7 +1,5 @@
 """What the tables and figures are computed from: risk tables, embedded or made anew, settings, and shared work."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

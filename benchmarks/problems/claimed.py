@@ -4,8 +4,6 @@ In the lifted model the value can be too small while the weights are good: a var
 short of the sum.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -6,8 +6,6 @@ rarely have: the global minimum of a non-convex program, a file that proves it, 
 other local minima that are known. :func:`pack` makes one archive of it all that needs no package.
 """
 
-from __future__ import annotations
-
 import inspect
 import io
 import json

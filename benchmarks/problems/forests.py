@@ -4,8 +4,6 @@ Half of the examples train the trees, and on the other half their errors are cou
 wherever they are needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

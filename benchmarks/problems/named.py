@@ -1,7 +1,5 @@
 """Problems that have a name: instances of the collections, of the embedded tables, votes, and other packages'."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Benchmark problems: named, picklable recipes that a worker process builds where it needs them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache

@@ -14,8 +14,6 @@ ending    content
 ========  ================================================================================================
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

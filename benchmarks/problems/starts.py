@@ -5,8 +5,6 @@ most weight is on a few classifiers, far above all weights are about equal. Ever
 the prior, so that no weight is zero: methods that multiply weights would never leave it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

@@ -1,7 +1,5 @@
 """What the report contains, before it is written in any format: six parts, the picture first, and details."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What is behind the report's closed details: tables and pictures for who wants to know more."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

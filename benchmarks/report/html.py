@@ -1,7 +1,5 @@
 """Pages in one HTML file, with styles, scripts and figures inside."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 from typing import Any

@@ -1,7 +1,5 @@
 """Where solvers ended that missed the optimum: which point of the path, and how far above."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

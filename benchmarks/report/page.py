@@ -3,8 +3,6 @@
 ``docs/field.md`` is made this way. Details are left to the report and to the raw results.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's methods: when they find the optimum, in what time, from how many starts, and why not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The results in a terminal: the table of solvers and the verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Numbers and lists as a reader wants them, and the words of the report."""
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -25,8 +25,6 @@ half held out. On the same fitted classifiers and the same held-out examples, at
 ``--out FILE.csv`` keeps the rows of every split in FILE.jsonl, too, and ``--resume`` measures what is missing there.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import warnings

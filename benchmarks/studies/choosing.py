@@ -14,8 +14,6 @@ random half of each data set, predict the other half. The same predictions, at t
 ``--out FILE.csv`` keeps the rows of every split in FILE.jsonl, too, and ``--resume`` measures what is missing there.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from itertools import product

@@ -4,8 +4,6 @@ The counts of H classifiers have binomial margins; how they hang together is unk
 event over all joint distributions with these margins is a linear program with (m + 1)^H variables, for small m and H.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 

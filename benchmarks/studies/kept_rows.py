@@ -1,7 +1,5 @@
 """What studies have in common: their options, and a table whose rows are kept as they are measured."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -15,8 +15,6 @@ classifier.
 ``--out DIR`` every line is kept as soon as it is computed, and ``--resume`` goes on where a run was stopped.
 """
 
-from __future__ import annotations
-
 import copy
 import math
 import sys

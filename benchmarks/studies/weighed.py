@@ -29,8 +29,6 @@ which errs more. It would have to leave ties to the equal vote; that is one more
 ``--out FILE.csv`` keeps a row for every table, half, pool and division, and ``--resume`` measures what is missing.
 """
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Sequence

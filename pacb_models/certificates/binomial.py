@@ -17,8 +17,6 @@ A risk is passed as the pair (l, 1 - l), so that the smaller of the two keeps it
 shared by ``math`` (one risk) and ``numpy`` (arrays) through ``lib``.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``certify``: from error counts, or sums of losses, to a certificate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

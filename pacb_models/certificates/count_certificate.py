@@ -5,8 +5,6 @@ jumps to infinity at the end of its classifier's box, which no true risk exceeds
 smallest box.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Labels of examples: known, told apart exactly, and as small whole numbers where many columns are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -7,8 +7,6 @@ with only a part w of the mass at k, :math:`P_l(B < k) + w P_l(B = k) = e`, is t
 share. Every limit is rounded up: it is never below the true one.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from typing import Any
 

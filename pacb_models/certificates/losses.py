@@ -29,8 +29,6 @@ are 0 or 1 is :math:`1 - p/u`, and q, the mean of the fourth powers of the losse
 nearly nothing for small ones.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

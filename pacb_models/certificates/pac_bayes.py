@@ -1,7 +1,5 @@
 """A PAC-Bayes bound as a certificate: it holds for all posteriors at once, so for single classifiers too."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

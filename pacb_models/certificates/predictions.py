@@ -1,7 +1,5 @@
 """From predictions to a certificate: of all classifiers at once, or of one that a part of the examples chose."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, Unpack, overload
 

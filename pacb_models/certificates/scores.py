@@ -9,8 +9,6 @@ errors depend on each other. A score is :math:`\delta p_i g(k_i, l_i)`. The two 
 In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); dQ/dl = Q (B - A) - A.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

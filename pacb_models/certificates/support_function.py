@@ -4,8 +4,6 @@ r"""The bound of a given posterior: the largest :math:`\sum_i q_i l_i` over a co
 :math:`b_i`, the end of its box, and one there. A score that is not convex is dropped and its classifier put at the end.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """Votes of classifiers, equal ones and weighted ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

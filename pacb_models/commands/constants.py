@@ -1,7 +1,5 @@
 """``pacb constants``: the moment constants I(m)."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -1,7 +1,5 @@
 """``pacb fit``: a certified classifier from a table."""
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import io

@@ -5,8 +5,6 @@ found through the entry-point group ``pacb_models.commands``: a function ``add_p
 command and sets its ``run``.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

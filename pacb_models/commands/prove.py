@@ -1,7 +1,5 @@
 """``pacb prove`` and ``pacb verify``: proofs of global minima as files, and their check in ball arithmetic."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Standard streams as they may be: closed, full, of an encoding without our letters, read by someone who left."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

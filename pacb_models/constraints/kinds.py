@@ -1,7 +1,5 @@
 """The constraints that a posterior can be asked to keep. Each is immutable, and says itself in words and in JSON."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace

@@ -1,7 +1,5 @@
 """What a posterior makes of its constraints, for reading."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

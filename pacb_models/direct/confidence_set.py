@@ -5,8 +5,6 @@ The bound of a posterior is its support function, the smallest of all is the com
 excess over the empirical one, or its logit in the range that is left to it.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import NamedTuple

@@ -11,8 +11,6 @@ With the distance :math:`\phi_+` (φ above the empirical risk, zero below) the s
 function of the excess :math:`x = l - \hat l`.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property

@@ -1,7 +1,5 @@
 r"""Pinsker's distance :math:`\phi = 2 (l - \hat l)^2`, the quadratic minorant of the binary kl."""
 
-from __future__ import annotations
-
 from typing import final
 
 from ..numerics.rounding import Constant, ceil_log, ceil_sqrt

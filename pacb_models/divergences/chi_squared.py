@@ -1,7 +1,5 @@
 r"""χ²: :math:`T^2 = \sum_i q_i^2/p_i = \chi^2 + 1`, budget :math:`b = T\sqrt{I/\delta}`: Rényi order two."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from typing import final

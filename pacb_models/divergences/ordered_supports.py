@@ -11,8 +11,6 @@ The weights are non-negative while :math:`t\,G \le 1`, :math:`G = \sum p\,(l_k -
 \bar l + 1/(tP)` says the same in risks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """What may be deployed: weighted votes of the members, and the members themselves, all fixed before they are judged."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Members fitted on a training part, and what each says of an example when trained without its fold."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

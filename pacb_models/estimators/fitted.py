@@ -1,7 +1,5 @@
 """``certify_models``: from fitted classifiers and held-out examples to a certificate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Unpack, overload

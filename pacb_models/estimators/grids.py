@@ -1,7 +1,5 @@
 """What the paper's SVMs differ in, the sets Λ of regularisation parameters, and the width of the kernel they share."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the ensemble estimators share: members from a list or a grid, the split, training, checked predictions."""
 
-from __future__ import annotations
-
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence

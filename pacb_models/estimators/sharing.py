@@ -6,8 +6,6 @@ C alone share one kernel (:mod:`~pacb_models.estimators.kernel_family`). Every o
 itself. What comes out is what the plain loop gives.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import warnings

@@ -1,7 +1,5 @@
 """The lifted model in CasADi's symbols, with constraints multiplied by their factors."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -5,8 +5,6 @@ and ``C`` the second derivatives of ``F``; :math:`\nabla^2 T` is a diagonal plus
 product with a vector costs a few passes over the weights; for votes :math:`2 F_L A` is added, one pass over ``A``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -11,8 +11,6 @@ entries. The inequalities hold with equality at a minimum, as every bound increa
 inequalities they describe a convex set, but for the distance's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ limited from above. Used the other way the bound could be anything above the tru
 that, and ``exact=True`` writes equations instead.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

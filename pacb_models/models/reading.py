@@ -1,7 +1,5 @@
 """Models that came from a problem, were changed or solved by hand, and are read back."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

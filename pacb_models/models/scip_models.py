@@ -15,8 +15,6 @@ end at :math:`10^{20}`. So ``t`` is counted in units of its value ``T`` at the s
 multiplied by what the bound changes with it. No optimum has a larger size than :func:`largest_size`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -6,8 +6,6 @@ is the distance of the kl bounds; those bounds are the roots r of :math:`kl(q, r
 small would be an invalid certificate, so every root here is rounded away from q.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, overload
 

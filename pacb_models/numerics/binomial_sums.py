@@ -13,8 +13,6 @@ distance to the points where the summand is not smooth, which makes the error of
 a range of 10^9 takes about a thousand points.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Any

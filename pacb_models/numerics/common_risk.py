@@ -11,8 +11,6 @@ This right side is what is returned, with the rounding of the sum added to the n
 posterior at t however far from the root t may be, and exceeds the root by the square of that distance.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

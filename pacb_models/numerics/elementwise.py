@@ -3,8 +3,6 @@
 ``math`` is ten times as fast on a single number, and most problems are small.
 """
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 from typing import Any

@@ -16,8 +16,6 @@ with n = m, and n = 2m - 1 for the distance ch. Write x = k/m - l and D(k) = m k
   vanishes at two values of x, and the best l balances how far apart and how wide the two peaks are.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import NamedTuple

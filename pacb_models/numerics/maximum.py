@@ -1,7 +1,5 @@
 """The largest value of a function of one variable."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 

@@ -19,8 +19,6 @@ one peak, and then the best phase near it. For the deviance the supremum is near
 k = 0 is on the side that counts. The tests repeat scans of all l.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import cache

@@ -5,8 +5,6 @@ about 0.4 m times (its two boundary terms are not squared); the companion's ch c
 the supremum 1.3044 at m = 1, and an upper bound from m = 2 on.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.binomial_sums import deviance, log_coefficient

@@ -16,8 +16,6 @@ the deviation abs(k/m - l), the kl distance is the deviance D(k)/m. Everything i
 The grids below cover these places amply, and the best peaks on them are refined.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Rounding towards plus infinity: a constant that is too small makes an invalid bound."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import NamedTuple

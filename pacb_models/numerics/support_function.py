@@ -10,8 +10,6 @@ returned is a value of the right side. Errors in λ and in the risks change it i
 miss of its maximum is added, together with all rounding.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Other names, of third-party solvers or of a user's own curves, have a look by th
 taken in the same picture.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """Colours and style of every figure."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import AbstractContextManager, chdir, nullcontext

@@ -7,8 +7,6 @@ pieces, so that the lower one of both lines at each place is enough. Places are 
 moves them, and costs nothing.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -13,8 +13,6 @@ A posterior q has the empirical risk L = Σ q_i l_i and the size T = KL = Σ q_i
 So every line T + γ L >= h below holds, whatever numbers it was made from. docs/proofs.md has proofs and the format.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Every capable solver on one problem, against the best bound that is known for it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What a solution is judged by: everything is recomputed from the weights, and a claim that does not hold falls."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import reprlib

@@ -3,8 +3,6 @@
 Solvers are found through the entry-point group ``pacb_models.solvers`` only, so a third party's registers as ours do.
 """
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Run a method on a problem, or on many: :func:`solve`, :func:`solve_many`."""
 
-from __future__ import annotations
-
 import time
 import traceback
 from collections.abc import Iterable

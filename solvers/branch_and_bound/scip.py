@@ -4,8 +4,6 @@ The certificate of ``frontier`` rests on one argument, that every optimum lies o
 by an unrelated way; :func:`pacb_models.cross_check` sets the two against each other.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import subprocess

@@ -13,8 +13,6 @@ The linear distance has no concave part. With the KL divergence the one-sided su
 :math:`q_i \propto p_i \exp(-l_i/c')`, so that the procedure is a fixed-point iteration; see ``fixed-point``.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Conic solvers, through CVXPY, for the bounds that are convex: those of affine distances, and all direct ones."""
 
-from __future__ import annotations
-
 import math
 import time
 import warnings

@@ -11,8 +11,6 @@ posterior of size at most ``d`` under these rows keeps all limits, and the lines
 its width.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Mapping

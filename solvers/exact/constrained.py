@@ -5,8 +5,6 @@ Averages, caps and floors: the frontier's points are minimisers of :math:`T + \g
 support: :mod:`.branching`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ everywhere, the supporting line of slope γ alone shows the minimum: F is the sa
 the smallest size has the smallest bound. A direct bound is at least any risk that all classifiers can have at once.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -10,8 +10,6 @@ The proof is the root rounded down, below which no posterior's bound can be, sin
 at once; the bound of the posterior itself is not above the root rounded up, by a supporting line of each penalty.
 """
 
-from __future__ import annotations
-
 from pacb_models.direct import DirectProblem
 from pacb_models.proofs import CommonRisk
 from pacb_models.solution import Outcome

@@ -1,7 +1,5 @@
 """How many lines a search may draw."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

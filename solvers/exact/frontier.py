@@ -16,8 +16,6 @@ The divergence brings the lines and the posteriors (:mod:`pacb_models.divergence
 which :mod:`pacb_models.proofs` checks.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

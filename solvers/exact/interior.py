@@ -11,8 +11,6 @@ hardly counts are then no farther from the path. At large orders, where the weig
 high root, nothing here is steep.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a search hands over: few lines that prove the same, and the minima."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

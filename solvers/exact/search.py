@@ -12,8 +12,6 @@ and divergence may be exchanged without changing the bound; from falling to risi
 A minimum that was missed leaves its interval open, so that it is cut and found. Nothing here is trusted: the proof is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -10,8 +10,6 @@ Under constraints, and at large orders, where weights near zero move like a high
 method (:mod:`.interior`) finds the points.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 from typing import Any, NamedTuple

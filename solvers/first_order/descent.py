@@ -1,7 +1,5 @@
 """What the first-order methods share: their options, the loop over iterations, and which steps are accepted."""
 
-from __future__ import annotations
-
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -10,8 +10,6 @@ There is no projection and an iterate is a sparse update of the one before; but 
 classifiers takes many thousands of pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

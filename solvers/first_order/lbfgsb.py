@@ -6,8 +6,6 @@ is a multiple of the unit matrix, with which a quasi-Newton method begins, and w
 two. Worst risks, the slopes of direct bounds, bend with the weights as powers do, and so do the variables there.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -17,8 +17,6 @@ factor) the step is the paper's fixed-point map. The length :math:`\langle\Delta
 Direct bounds have coordinates of another order, :func:`~pacb_models.solvers.coordinates.suitable_order`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -7,8 +7,6 @@ variable: a method that has put a weight there by mistake stays. ``method="lbfgs
 ``method="adam"`` is Kingma and Ba's (ICLR 2015) with the usual constants and a step that falls along a cosine.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ and with :math:`s = 1/(2 F_D)` it is one step of the paper's fixed-point map; th
 length, and better ones, from the slopes alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from pacb_models.numerics.inner import dot

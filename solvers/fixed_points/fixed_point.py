@@ -39,8 +39,6 @@ The iteration contracts slowly near a flat minimum. When steps do not shrink by 
 hold a minimum, a secant step takes their place, if it does not raise the bound.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time

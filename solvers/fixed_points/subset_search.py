@@ -17,8 +17,6 @@ prior; that among all supports *of one size* the ordered one is best holds for t
 is not safe for squared and kl: supports that fail may lie between two that do not.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self

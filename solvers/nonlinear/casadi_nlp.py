@@ -7,8 +7,6 @@ Ipopt is the one to use; the others are sequential quadratic programming, for co
 report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are checked.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal
 

@@ -7,8 +7,6 @@ Uno has been seen to report "optimal" at a bound .2 above the minimum, which is 
 ever on a problem with the KL divergence and the kl distance, whatever its time limit.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import math

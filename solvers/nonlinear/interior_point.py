@@ -1,7 +1,5 @@
 """What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable

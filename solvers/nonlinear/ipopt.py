@@ -8,8 +8,6 @@ Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time li
 report the wall-clock limit at all): return codes are read from Ipopt itself.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import io
 import math

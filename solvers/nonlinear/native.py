@@ -3,8 +3,6 @@
 See :mod:`pacb_models.environment` for the folders.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

@@ -1,7 +1,5 @@
 """SciPy's minimisers for general constraints: what one would try first."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A third party's package, as pip would install it: a module and its entry points in a directory on the path."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Problems that are small enough to be exported, solved by others and judged."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import pacb_models as pm

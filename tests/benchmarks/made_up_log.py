@@ -1,7 +1,5 @@
 """Rows of an imagined run, written as the runner writes them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The benchopt adapter, run by benchopt itself, without a network and away from the user's configuration."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The comparison of certificates: its rows by hand, resuming, and coverage that fails when certificates are shrunk."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exported problems: read back by readers, and solved by solvers, that never saw this package."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

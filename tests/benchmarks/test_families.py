@@ -1,7 +1,5 @@
 """The hard problems: the same to the last bit everywhere, with optima that other means confirm."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

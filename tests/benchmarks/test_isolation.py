@@ -1,7 +1,5 @@
 """Solvers that do what they must not do: it is their own cells' trouble, in a process each and on a real cluster."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

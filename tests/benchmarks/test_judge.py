@@ -1,7 +1,5 @@
 """Solutions of other people's solvers: every kind of file, every verdict, and the row in the report."""
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import suppress

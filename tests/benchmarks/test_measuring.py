@@ -1,7 +1,5 @@
 """Measuring processes that are confused, killed, or never come back: no cell gets what is not its own."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal

@@ -1,7 +1,5 @@
 """Somebody's program that reads .nl files, as a solver: its limits, its failures, and its row."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The report as a page of the documentation."""
 
-from __future__ import annotations
-
 import re
 import runpy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The paper's tables and figures are asked for by their numbers."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a command cannot do is one line that names the reason, exit code two, and nothing written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

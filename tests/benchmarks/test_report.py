@@ -1,7 +1,5 @@
 """The report: its six parts against a made-up log, and the page in a real browser."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from html.parser import HTMLParser

@@ -1,7 +1,5 @@
 """The log and what lies beside it, as others may have left them."""
 
-from __future__ import annotations
-
 import json
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The harness at work: time limits that end a stuck solver, crashes, kills, resumption, two runs at once, Dask."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The guarantees hold in simulation, and the simulation would notice if they did not."""
 
-from __future__ import annotations
-
 import math
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Starts of local methods: the same for every method, and what the suite ``starts`` makes of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

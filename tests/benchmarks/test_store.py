@@ -1,7 +1,5 @@
 """The store: what is in it is not computed again, and nothing that it ever held is lost without a word."""
 
-from __future__ import annotations
-
 import json
 import shutil
 

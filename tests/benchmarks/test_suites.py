@@ -1,7 +1,5 @@
 """What a cell's key holds, and suites and problems of other packages that are broken."""
 
-from __future__ import annotations
-
 import importlib
 from collections import Counter
 from pathlib import Path

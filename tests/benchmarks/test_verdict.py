@@ -1,7 +1,5 @@
 """The verdict on runs against figures worked out by hand, and that everybody who shows results asks it."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Problems with rows, caps and floors that a known posterior keeps, and brute force over supports."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The certified minimum of random problems with constraints, against SCIP and Ipopt from many starts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The global search: against brute force in fifty digits, the certificate's ingredients one by one, invariants."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

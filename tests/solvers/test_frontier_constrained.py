@@ -1,7 +1,5 @@
 """The certified minimum under constraints, against convex solvers, brute force over supports and random posteriors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

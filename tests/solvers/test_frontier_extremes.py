@@ -4,8 +4,6 @@ The references are posteriors of the path, computed in fifty digits (the exponen
 that is called global must not be beaten by any of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import pairwise
 

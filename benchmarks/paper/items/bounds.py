@@ -1,7 +1,5 @@
 """Optimal bounds: of the three χ² distances (Table 3, and the picture that opens the page), and of both divergences."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from matplotlib.figure import Figure

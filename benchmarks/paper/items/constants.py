@@ -1,7 +1,5 @@
 """The moments I(m, l) over the true risk l (Figures 2 and 3) and their maxima, the constants (Table 5 and Lemma 3)."""
 
-from __future__ import annotations
-
 from functools import partial
 from itertools import product
 

@@ -1,7 +1,5 @@
 """The experiment: its data sets (Table 2), and one λ that cross-validation chose against a posterior (Table 4)."""
 
-from __future__ import annotations
-
 import time
 
 import pacb_models as pm

@@ -1,7 +1,5 @@
 """What other guarantees of the same classifiers say: tables and figures of our own; the paper has nothing like them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Optimal posteriors: supports (Figure 1, and against δ), weights (Figures 4 and 5), concentration (6, and Table 9)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import product

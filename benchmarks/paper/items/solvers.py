@@ -1,7 +1,5 @@
 """kl bounds by the fixed point and by Ipopt (Tables 6 and 7), and by convex–concave procedures (Table 8)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Problems that tell solvers apart: families with a parameter for hardness, and frozen collections of them."""
 
-from __future__ import annotations
-
 from .collection import CONSTRAINED, GAPS, HARD, Instance, every_instance, instance, instances
 from .generators import FAMILIES, sentence
 

@@ -6,8 +6,6 @@ the data they generate, the certified minimum of the bound, how many local minim
 the optima by means of its own.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -6,8 +6,6 @@ own parameters it takes as keywords ``prior`` ("uniform", "random", or "skewed":
 and the bound's own arguments (``distance``, ``divergence``, ``order``, ``delta``).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -8,8 +8,6 @@ Each file was written by the command in its first lines; nothing needs to be dow
 (1990, 227, (50,))
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 
 from pacb_models.estimators.grids import GRIDS

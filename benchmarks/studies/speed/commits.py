@@ -7,8 +7,6 @@ round; the best time of each counts. The second time is what ``pm.solve`` spends
 also set against a sort of the same risks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

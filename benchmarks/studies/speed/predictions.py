@@ -7,8 +7,6 @@ every column and looks at none. Each runs in a process of its own, whose largest
 with the rows.
 """
 
-from __future__ import annotations
-
 import resource
 import tempfile
 import time

@@ -8,8 +8,6 @@ those of the line through the three largest sizes, below which fixed costs flatt
 size out of reach here. The tables of the page about large problems are made of this one.
 """
 
-from __future__ import annotations
-
 import resource
 import time
 from collections.abc import Callable

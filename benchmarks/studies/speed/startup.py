@@ -6,8 +6,6 @@ Processes that import NumPy, that do nothing at all, and that start the package 
 shortest time of each. Goal: at most 1.5 times NumPy's import for what computes nothing; the last two lines do.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

@@ -7,8 +7,6 @@ the same estimator, in processor time, which other work on the machine changes l
 the rows, whether the posterior gives it weight or not.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """Comparing the speed of actions within one run: in turns, the shortest time of each, one BLAS thread."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping
 
