@@ -151,10 +151,9 @@ class Problem(Immutable):
             divergence_function=divergence_function,
             constant=constant,
         )
-        if constraints:
+        if listed := _listed(constraints):
             if not self.constrainable:
                 raise InputError(f"constraints are not for a {type(self).__name__}; they are for a BoundProblem.")
-            listed = _listed(constraints)
             self._set(constraints=listed, posteriors=_set_of_posteriors(checked.size, listed))
 
     @classmethod
@@ -548,10 +547,10 @@ def _argument_names(kind: type[Problem]) -> Iterator[str]:
                 return
 
 
-def _listed(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+def _listed(constraints: Iterable[Constraint] | None) -> tuple[Constraint, ...]:
     """Constraints as a tuple; one alone will do."""
-    if isinstance(constraints, Constraint):
-        return (constraints,)
+    if constraints is None or isinstance(constraints, Constraint):
+        return (constraints,) if constraints else ()
     try:
         return tuple(constraints)
     except TypeError:

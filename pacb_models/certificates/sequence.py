@@ -33,7 +33,7 @@ def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[in
     """The candidates' positions in the order of their names; all as they come without an order."""
     if order is None:
         return list(range(len(names)))
-    if isinstance(order, str) or not isinstance(order, Iterable):
+    if isinstance(order, str) or not isinstance(order, Iterable) or getattr(order, "ndim", 1) != 1:
         raise InputError("order", order, "it must be a sequence of the candidates' names")
     wanted = [str(name) for name in order]
     twice, unknown = first_repeated(wanted), [name for name in wanted if name not in names]

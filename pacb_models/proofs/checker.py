@@ -194,9 +194,9 @@ class Region:
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
         # A line whose numbers overflow says nothing, and is known by what comes out.
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.support is None or len(rows) < 2:
-                return self._at_once(rows)
-            slopes, heights = zip(*(self._at_once(row[None]) for row in rows))
+            step = 1 if self.support is not None else AT_ONCE >> 8
+            parts = (self._at_once(rows[start : start + step]) for start in range(0, max(len(rows), 1), step))
+            slopes, heights = zip(*parts)
         return np.concatenate(slopes), np.concatenate(heights)
 
     def _at_once(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -285,6 +285,8 @@ class Branching:
             self.passes += run.frontier.tilting.passes
             z = run.minima[0].z
             best = run.frontier.minimiser(max(z, -30.0))
-            multipliers = best.multipliers / (max(best.gamma, 1e-300) * self.posteriors.scales)
+            with np.errstate(all="ignore"):
+                tilts = best.multipliers / (best.gamma * self.posteriors.scales)
+            multipliers = tilts if np.isfinite(tilts).all() else np.zeros(tilts.size)
             self.relaxed[key] = leaf, run.frontier.posterior(z), multipliers
         return self.relaxed[key]

@@ -108,6 +108,7 @@ def test_orders_votes_and_what_a_notebook_shows():
         ({"level": 0.1, "order": ["z"]}, "order has 'z'; it must hold names"),
         ({"level": 0.1, "order": []}, "order is empty"),
         ({"level": 0.1, "order": "a"}, "order is 'a'"),
+        ({"level": 0.1, "order": np.array(1)}, "order is array"),
         ({"level": 0.1, "order": 5}, "order is 5"),
     ],
 )

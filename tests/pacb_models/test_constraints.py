@@ -126,6 +126,7 @@ FINITE = "a finite number, at most 1e+300 in size."
         (lambda: pm.support(at_most=0), "support: at_most is 0; it must be a whole number of at least 1."),
         (lambda: pm.support(at_most=2.5), "support: at_most is 2.5; it must be a whole number"),
         (lambda: problem("fast"), "constraints holds 'fast'; it must be made by pm.average, pm.weights or pm.support."),
+        (lambda: pm.BoundProblem([0.1], m=9, constraints=0), "constraints is 0; it must be a list of constraints."),
         (lambda: problem(pm.average([1, 2], 1)), "average: values has 2 entries, but there are 4 classifiers; the two"),
         (lambda: problem(pm.weights([0.5, 1])), "weights: at_most has 2 entries, but there are 4 classifiers"),
         (lambda: problem(pm.support(1), pm.support(2)), "constraints has two limits on the support; give one."),

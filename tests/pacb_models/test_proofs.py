@@ -340,3 +340,10 @@ def test_convex_solvers_prove_their_minimum_by_one_line():
     for solver in ("frontier", "cvxpy", "fixed-point", "subset-search"):
         solution = pm.solve(problem, solver)
         assert solution.is_global and len(solution.proof.tree.lines) == 1
+
+
+def test_every_line_of_a_long_proof_counts():
+    solution = pm.solve(PLAIN, "frontier")
+    lines = solution.proof.tree.lines
+    for several in (np.vstack((np.repeat(lines[:1], 600, axis=0), lines)), np.repeat(lines, 20, axis=0)):
+        assert check_proof(PLAIN, replace(solution.proof, tree=Leaf(several))) == solution.lower_bound
