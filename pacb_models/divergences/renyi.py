@@ -39,7 +39,9 @@ class PowerDivergence(Divergence):
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
         r"""The sum :math:`\sum_i p_i (q_i/p_i)^\alpha`."""
         with np.errstate(over="ignore"):
-            return dot(q, (q / p) ** (self.order - 1.0))
+            powers = q / p
+            powers **= self.order - 1.0
+        return dot(q, powers)
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
         statistic = self.statistic(q, p)
@@ -53,7 +55,10 @@ class PowerDivergence(Divergence):
         # Near order one the optimum has weights far below the floating-point range whose power α - 1 is not small: as
         # with the KL divergence, a weight that underflowed stands at the smallest normal number.
         held = np.maximum(q, sys.float_info.min) if self.order < 2.0 else q
-        return np.asarray((held / p / size) ** (self.order - 1.0))
+        powers = held / p
+        powers /= size
+        powers **= self.order - 1.0
+        return powers
 
     def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
         bend = (self.order - 1.0) / size

@@ -49,7 +49,7 @@ TINY = 2.0**-1020
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
 #: Numbers formed at a time, so that they stay in the processor's cache.
-AT_ONCE = 1 << 16
+AT_ONCE = 1 << 17
 
 
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
@@ -194,7 +194,7 @@ class Region:
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
         # A line whose numbers overflow says nothing, and is known by what comes out.
         with np.errstate(over="ignore", invalid="ignore"):
-            step = 1 if self.support is not None else AT_ONCE >> 8
+            step = 1 if self.support is not None else AT_ONCE >> 9
             parts = (self._at_once(rows[start : start + step]) for start in range(0, max(len(rows), 1), step))
             slopes, heights = zip(*parts)
         return np.concatenate(slopes), np.concatenate(heights)
