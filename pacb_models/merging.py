@@ -45,7 +45,7 @@ class Merged(Generic[AnyProblem]):
         return np.ones(self.problem.risks.size, dtype=np.intp) if self.groups is None else self.groups.counts
 
     def expand(self, posterior: ArrayLike) -> np.ndarray:
-        """A posterior of the merged problem as one of the original: shared out in proportion to the prior."""
+        """Return a posterior of the merged problem as one of the original: shared out in proportion to the prior."""
         posterior = np.asarray(posterior, dtype=np.float64)
         if self.groups is None:
             return posterior
@@ -54,7 +54,7 @@ class Merged(Generic[AnyProblem]):
         return self.groups.lookup(posterior / self.problem.prior, self.original.prior)
 
     def invert(self, solution: Solution, method: Solver) -> Solution:
-        """A method's solution of the merged problem as one of the original.
+        """Return a method's solution of the merged problem as one of the original.
 
         Bound, divergence and KKT residual are the same; weights are shared out and supports counted anew.
         """
@@ -72,8 +72,8 @@ class Merged(Generic[AnyProblem]):
         )
 
     def expand_proof(self, proof: Any) -> Any:
-        """A proof about the merged problem as one about the original. Lines for votes end with the weights at which
-        the tangent is taken; no other proof knows of classifiers."""
+        """Return a proof about the merged problem as one about the original. Lines for votes end with the weights at
+        which the tangent is taken; no other proof knows of classifiers."""
         from .proofs import Leaf, Proof
 
         if self.problem.by_risk or not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
@@ -89,8 +89,8 @@ class Merged(Generic[AnyProblem]):
         return np.cumsum(self.counts)
 
     def expand_points(self, points: Sequence[Any]) -> tuple[Any, ...]:
-        """Stationary points of the merged problem with their supports counted in classifiers of the original: they
-        consist of the smallest risks, or of all. Where one may be any, it is left as it is.
+        """Return stationary points of the merged problem with their supports counted in classifiers of the original:
+        they consist of the smallest risks, or of all. Where one may be any, it is left as it is.
         """
         if self.problem.posteriors is not None or not self.problem.by_risk:
             return tuple(points)
@@ -109,19 +109,20 @@ class Groups(NamedTuple):
     labels: np.ndarray
 
     def lookup(self, values: np.ndarray, factors: np.ndarray | None = None) -> np.ndarray:
-        """For every classifier, the value of its group, times its own factor."""
+        """Return, for every classifier, the value of its group, times its own factor."""
         table = np.zeros(self.labels[-1] + 1)
         table[self.labels] = values
         return table[self.keys] if factors is None else table[self.keys] * factors
 
     def first(self, values: np.ndarray) -> np.ndarray:
-        """For every group, the value of one of its classifiers."""
+        """Return, for every group, the value of one of its classifiers."""
         found = np.empty(self.counts.size)
         found[np.searchsorted(self.labels, self.keys)] = values
         return found
 
     def sums(self, values: np.ndarray) -> np.ndarray:
-        """For every group, the sum of the values of its classifiers; by blocks, which keeps long sums accurate."""
+        """Return, for every group, the sum of the values of its classifiers; by blocks, which keeps long sums
+        accurate."""
         return _sums(self.keys, values, self.labels[-1] + 1)[self.labels]
 
 
@@ -150,13 +151,14 @@ def merge(problem: AnyProblem) -> Merged[AnyProblem]:
 
 
 def columns_of(posteriors: Posteriors, prior: np.ndarray) -> list[np.ndarray]:
-    """Rows, and floors and caps over the prior; an uncapped weight is uncapped in its group, too."""
+    """Return rows, and floors and caps over the prior; an uncapped weight is uncapped in its group, too."""
     caps = np.where(posteriors.upper < 1.0, posteriors.upper / prior, np.inf)
     return [*posteriors.matrix, posteriors.lower / prior, caps]
 
 
 def by_columns(columns: Sequence[np.ndarray]) -> Groups | None:
-    """Groups of classifiers that are equal in every column, of which the first is the risk; None where no two are."""
+    """Return groups of classifiers that are equal in every column, of which the first is the risk; None where no two
+    are."""
     order = np.lexsort(columns[::-1])
     changes = np.zeros(order.size, dtype=bool)
     for column in columns:
@@ -171,14 +173,15 @@ def by_columns(columns: Sequence[np.ndarray]) -> Groups | None:
 
 
 def _repeats(risks: np.ndarray) -> bool:
-    """Whether risks occur twice: among all of them, or in a sample of a large set, which costs next to nothing."""
+    """Return whether risks occur twice: among all of them, or in a sample of a large set, which costs next to
+    nothing."""
     # Classifiers that are looked at to learn whether risks repeat at all.
     sample = np.sort(risks[:: -(-risks.size // 4096)])
     return bool((sample[1:] == sample[:-1]).any())
 
 
 def _by_count(problem: Problem) -> Groups | None:
-    """Groups by the number of errors, without sorting.
+    """Return groups by the number of errors, without sorting.
 
     None when there are more possible counts than classifiers, or when one count has different risks. Risks need not be
     ``k/m`` exactly: those that were computed as one minus an accuracy are not, and are equal all the same.
@@ -202,18 +205,18 @@ def _by_count(problem: Problem) -> Groups | None:
 
 
 def _are(risks: np.ndarray, table: np.ndarray, keys: np.ndarray) -> bool:
-    """Whether all risks are those of the table."""
+    """Return whether all risks are those of the table."""
     return all((table.take(keys[part], mode="clip") == risks[part]).all() for part in pieces(keys.size))
 
 
 def _by_value(risks: np.ndarray) -> Groups:
-    """Groups by exact equality, with a sort."""
+    """Return groups by exact equality, with a sort."""
     values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
     return Groups(values, counts, keys, np.arange(values.size))
 
 
 def _sums(keys: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
-    """Sums of weights, or numbers of items, by key."""
+    """Return sums of weights, or numbers of items, by key."""
     total = np.zeros(size, dtype=np.intp if weights is None else np.float64)
     for part in pieces(keys.size):
         total += np.bincount(keys[part], None if weights is None else weights[part], size)

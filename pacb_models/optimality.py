@@ -25,8 +25,8 @@ NO_RISK = 1e-300
 
 
 def gradient(problem: RiskAndSize, q: np.ndarray, known: tuple[float, Outer] | None = None) -> np.ndarray:
-    r"""The gradient :math:`\nabla B = F_L\, l + F_T\, \nabla T` at weights ``q`` on the simplex, ``T`` the size of the
-    divergence and ``l`` the derivatives of the empirical risk; size and slopes may be known."""
+    r"""Return the gradient :math:`\nabla B = F_L\, l + F_T\, \nabla T` at weights ``q`` on the simplex, ``T`` the size
+    of the divergence and ``l`` the derivatives of the empirical risk; size and slopes may be known."""
     size, slopes = known or problem.size_and_slopes(q)
     F_L, F_T, risks = slopes.L, slopes.T, problem.risk_gradient(q)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
@@ -37,7 +37,7 @@ def gradient(problem: RiskAndSize, q: np.ndarray, known: tuple[float, Outer] | N
 
 
 def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer) -> float:
-    r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
+    r"""Return distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
 
     For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the
     first-order decrease that is left; where ``B`` is convex it bounds :math:`B(q) - \min B`. For the KL divergence,
@@ -79,8 +79,8 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer)
 
 
 def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Outer) -> Minimiser | None:
-    r"""The minimiser of :math:`T + \gamma L` among the posteriors around one; None where the divergence is not steep,
-    or a slope says nothing."""
+    r"""Return the minimiser of :math:`T + \gamma L` among the posteriors around one; None where the divergence is not
+    steep, or a slope says nothing."""
     if not (problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0):
         return None
     from .constraints.tilting import Tilting
@@ -93,7 +93,8 @@ def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Outer) -> Minimiser | N
 
 
 def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
-    """How much the bound falls for each unit that a row of the constraints is relaxed, at a stationary posterior."""
+    """Return how much the bound falls for each unit that a row of the constraints is relaxed, at a stationary
+    posterior."""
     posteriors = problem.posteriors
     if posteriors is None or not posteriors.rows:
         return np.zeros(0)
@@ -107,7 +108,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
 
 
 def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
-    """How the bound of a posterior changes with δ, with one example more, and with each risk.
+    """Return how the bound of a posterior changes with δ, with one example more, and with each risk.
 
     At a minimum the posterior's own change does not count (the envelope theorem), so these are the minimum's, too.
     """
@@ -122,20 +123,20 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
 
 
 def cut_off(slopes: np.ndarray) -> np.ndarray:
-    """Slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
+    """Return slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
     return np.clip(slopes, -1e6, 1e6)
 
 
 def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -> float:
-    r"""The first-order decrease that is left, :math:`\langle g, q\rangle - \min_{q'} \langle g, q'\rangle`, over the
-    posteriors that keep the constraints; over the simplex where there are none."""
+    r"""Return the first-order decrease that is left, :math:`\langle g, q\rangle - \min_{q'} \langle g, q'\rangle`, over
+    the posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
         return dot(q, slopes) - float(slopes.min())
     return posteriors.around(q).left(cut_off(slopes), q)[0]
 
 
 def _decrease_from_zero_risk(problem: RiskAndSize, bound: float) -> float:
-    r"""How much a posterior without empirical risk can gain by giving weight to classifiers with errors.
+    r"""Return how much a posterior without empirical risk can gain by giving weight to classifiers with errors.
 
     With the kl distance and the KL divergence both slopes are infinite there, and their sum along classifier ``i``
     has the sign of :math:`l_i - 1/n`, ``n`` the exponent: above, no small weight pays; below, the best weight may
@@ -173,7 +174,7 @@ def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
 
 
 def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
-    """The smallest eigenvalue of the scaled Hessian on the tangent space of the support (see :func:`classify`).
+    """Return the smallest eigenvalue of the scaled Hessian on the tangent space of the support (see :func:`classify`).
 
     It is capped at one: with four or more weights some direction has exactly that. Zero or less means a direction of
     descent.

@@ -158,7 +158,8 @@ class Problem(Immutable):
 
     @classmethod
     def from_counts(cls, errors: ArrayLike, m: int, **arguments: Any) -> Self:
-        """The problem of classifiers that erred so many times on ``m`` examples; the other arguments are the same.
+        """Return the problem of classifiers that erred so many times on ``m`` examples; the other arguments are the
+        same.
 
         >>> import pacb_models as pm
         >>> problem = pm.BoundProblem.from_counts([50, 100, 200], m=500, distance="linear")
@@ -212,31 +213,32 @@ class Problem(Immutable):
         return self.distance_function.exponent(self.m)
 
     def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
-        """The empirical risk ``L`` of the stochastic classifier."""
+        """Return the empirical risk ``L`` of the stochastic classifier."""
         # Weights that sum to one average the risks; rounding must not carry the average out of their range.
         return min(max(dot(np.asarray(posterior), self.risks), 0.0), 1.0)
 
     def statistic(self, posterior: NDArray[np.float64]) -> float:
-        """What the paper's equations are written in: :math:`\\sum_i p_i (q_i/p_i)^\\alpha`, or the KL divergence."""
+        """Return what the paper's equations are written in: :math:`\\sum_i p_i (q_i/p_i)^\\alpha`, or the KL
+        divergence."""
         return self.divergence_function.statistic(posterior, self.prior)
 
     def bound(self, posterior: ArrayLike) -> float:
-        """The bound at a posterior given in the order of ``risks``."""
+        """Return the bound at a posterior given in the order of ``risks``."""
         raise NotImplementedError
 
     def kkt_residual(self, posterior: ArrayLike) -> float:
-        """How far a posterior is from stationarity, in units of the bound; zero at a KKT point.
+        """Return how far a posterior is from stationarity, in units of the bound; zero at a KKT point.
 
         It is the first-order decrease that is left over the simplex, or over the set that the constraints allow.
         """
         return self.judge(check_posterior(posterior, self.size)).kkt_residual
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The derivatives of the bound with respect to the posterior weights."""
+        """Return the derivatives of the bound with respect to the posterior weights."""
         raise NotImplementedError
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
-        """What a solution is judged by, at weights on the simplex, which are not checked.
+        """Return what a solution is judged by, at weights on the simplex, which are not checked.
 
         A problem of another form defines ``bound`` and ``gradient``; its residual is the first-order decrease that is
         left, :math:`\\langle \\nabla B, q\\rangle - \\min_i \\partial_i B`.
@@ -246,7 +248,8 @@ class Problem(Immutable):
         return Judgement(bound, relative(optimality.decrease(slopes, q, self.posteriors), bound), risk)
 
     def arguments(self) -> dict[str, Any]:
-        """What the problem is made of, by the names of its constructor's arguments: attributes of these names."""
+        """Return what the problem is made of, by the names of its constructor's arguments: attributes of these
+        names."""
         known = vars(self)
         special: dict[str, Any] = {"prior": None} if known.get("uniform_prior") else {}
         if "divergence_function" in known:
@@ -263,7 +266,7 @@ class Problem(Immutable):
         return found
 
     def replace(self, **changes: Any) -> Self:
-        """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
+        """Return the same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
         if "divergence" not in changes and "order" in changes:
             changes["divergence"] = self.divergence
         problem = type(self)(**(self.arguments() | changes))
@@ -274,7 +277,8 @@ class Problem(Immutable):
     def of_classifiers(
         self, risks: NDArray[np.float64], prior: NDArray[np.float64] | None, posteriors: Posteriors | None = None
     ) -> Self:
-        """The same problem of other classifiers, whose risks and prior are right: unchecked, and no constant anew."""
+        """Return the same problem of other classifiers, whose risks and prior are right: unchecked, and no constant
+        anew."""
         if type(self).__init__ is not Problem.__init__:
             return self.replace(risks=risks, prior=prior)
         _ = self.coefficient  # computed and kept here, and not in each of the others
@@ -285,17 +289,17 @@ class Problem(Immutable):
         return problem
 
     def vote_bound(self, bound: float) -> float:
-        """What a bound says of the weighted majority vote: it errs with at most this probability."""
+        """Return what a bound says of the weighted majority vote: it errs with at most this probability."""
         return min(self.vote_factor * bound, 1.0)
 
     def classifiers_record(self) -> dict[str, Any]:
-        """The classifiers' part of the problem as JSON."""
+        """Return the classifiers' part of the problem as JSON."""
         errors = None if self.errors is None else self.errors.tolist()
         return {"risks": self.risks.tolist(), "errors": errors}
 
     @classmethod
     def of_record(cls, record: dict[str, Any], arguments: dict[str, Any], source: str) -> Self:
-        """The problem of the fields in a file, with the arguments beside its classifiers."""
+        """Return the problem of the fields in a file, with the arguments beside its classifiers."""
         if record.get("errors") is None:
             return cls(record["risks"], **arguments)
         problem = cls.from_counts(record["errors"], **arguments)
@@ -304,7 +308,7 @@ class Problem(Immutable):
         return problem
 
     def to_json(self) -> str:
-        """The problem as JSON, in the format of :mod:`pacb_models.problem_file`.
+        """Return the problem as JSON, in the format of :mod:`pacb_models.problem_file`.
 
         >>> import pacb_models as pm
         >>> problem = pm.BoundProblem([0.1, 0.3], m=100)
@@ -315,11 +319,12 @@ class Problem(Immutable):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """The problem in a JSON text that :meth:`to_json` or ``pacb export`` wrote; numbers keep all their digits."""
+        """Return the problem in a JSON text that :meth:`to_json` or ``pacb export`` wrote; numbers keep all their
+        digits."""
         return problem_file.problem_of_record(cls, problem_file.read_record(text))
 
     def merged(self) -> merging.Merged[Self]:
-        """The problem in which classifiers of equal risk are one, and how to share out its posteriors.
+        """Return the problem in which classifiers of equal risk are one, and how to share out its posteriors.
 
         It has the same minimum and the same local minima, whatever the prior (see
         :mod:`pacb_models.merging`), and at most ``m + 1`` classifiers when risks are error counts over ``m``.
@@ -335,7 +340,7 @@ class Problem(Immutable):
         return merging.merge(self)
 
     def describe(self) -> str:
-        """The problem's kind, distance and divergence in words, for messages."""
+        """Return the problem's kind, distance and divergence in words, for messages."""
         if self.kind == "own":
             return f"a {type(self).__name__}"
         subject = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
@@ -362,11 +367,12 @@ class RiskAndSize(Problem):
         return None
 
     def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
-        """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
+        """Return the bound as a function of the empirical risk and of the divergence's size: jointly concave,
+        increasing."""
         return self.distance_function.invert(L, self.budget_at(size).value)
 
     def budget_at(self, size: Numbers) -> Budget:
-        """The budget of the distance as a function of the divergence's size."""
+        """Return the budget of the distance as a function of the divergence's size."""
         return self.divergence_function.budget(size, self.coefficient, self.exponent)
 
     def outer_at(self, L: float, size: float) -> Outer:
@@ -383,36 +389,37 @@ class RiskAndSize(Problem):
         )
 
     def derivatives_at(self, L: float, size: float) -> Outer:
-        """The same in the size of the posterior itself."""
+        """Return the same in the size of the posterior itself."""
         return self.outer_at(L, size)
 
     def counted(self, size: Numbers) -> Numbers:
-        """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
+        """Return the size that the bound counts, of a posterior's own; a number, or an expression of a model."""
         return size
 
     def divergence_size(self, posterior: NDArray[np.float64]) -> float:
-        """The divergence's size: its statistic, or a root of it that stays in the range of floating point."""
+        """Return the divergence's size: its statistic, or a root of it that stays in the range of floating point."""
         return float(self.counted(self.divergence_function.size(posterior, self.prior)))
 
     def bound(self, posterior: ArrayLike) -> float:
-        """The bound at a posterior given in the order of ``risks``."""
+        """Return the bound at a posterior given in the order of ``risks``."""
         q = check_posterior(posterior, self.size)
         return self.bound_at(self.empirical_risk(q), self.divergence_size(q))
 
     def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The derivatives of the empirical risk with respect to the weights."""
+        """Return the derivatives of the empirical risk with respect to the weights."""
         return self.risks
 
     def express_risk(self, algebra: Algebra) -> Expression:
-        """The empirical risk as an expression of an algebraic model."""
+        """Return the empirical risk as an expression of an algebraic model."""
         return algebra.average(self.risks)
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The derivatives of the bound with respect to the posterior weights."""
+        """Return the derivatives of the bound with respect to the posterior weights."""
         return optimality.gradient(self, check_posterior(posterior, self.size))
 
     def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Outer]:
-        """The divergence's size of weights on the simplex, and the bound with its slopes in the risk and that size."""
+        """Return the divergence's size of weights on the simplex, and the bound with its slopes in the risk and that
+        size."""
         size = self.divergence_function.size(q, self.prior)
         return size, self.derivatives_at(self.empirical_risk(q), size)
 
@@ -424,7 +431,7 @@ class RiskAndSize(Problem):
         return Judgement(slopes.value, residual, L, self.divergence_function.value(counted), parameters)
 
     def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
+        """Return the minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
         from .models.pyomo_models import pyomo_model
 
         return pyomo_model(self, formulation)
@@ -434,7 +441,7 @@ class RiskAndSize(Problem):
     def pyomo_block(
         self, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
     ) -> BoundBlock:
-        """The bound as a block of a Pyomo model; see :func:`pacb_models.models.pyomo_blocks.pyomo_block`."""
+        """Return the bound as a block of a Pyomo model; see :func:`pacb_models.models.pyomo_blocks.pyomo_block`."""
         from .models.pyomo_blocks import pyomo_block
 
         return pyomo_block(self, q, formulation=formulation, exact=exact, simplex=simplex)
@@ -442,31 +449,32 @@ class RiskAndSize(Problem):
     def cvxpy_nonlinear(
         self, q: cvxpy.Expression, *, simplex: bool = True, exact: bool = False
     ) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:
-        """The bound for CVXPY's ``nlp=True``; see :func:`pacb_models.models.cvxpy_models.cvxpy_nonlinear`."""
+        """Return the bound for CVXPY's ``nlp=True``; see :func:`pacb_models.models.cvxpy_models.cvxpy_nonlinear`."""
         from .models.cvxpy_models import cvxpy_nonlinear
 
         return cvxpy_nonlinear(self, q, simplex=simplex, exact=exact)
 
     def casadi_bound(self, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
-        """The bound in CasADi's symbols; see :func:`pacb_models.models.casadi_models.casadi_bound`."""
+        """Return the bound in CasADi's symbols; see :func:`pacb_models.models.casadi_models.casadi_bound`."""
         from .models.casadi_models import casadi_bound
 
         return casadi_bound(self, q, simplex=simplex, exact=exact)
 
     def value_and_gradient(self, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
-        """The bound and its derivatives; see :func:`pacb_models.models.derivatives.value_and_gradient`."""
+        """Return the bound and its derivatives; see :func:`pacb_models.models.derivatives.value_and_gradient`."""
         from .models.derivatives import value_and_gradient
 
         return value_and_gradient(self, q)
 
     def hessian_product(self, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
-        """The Hessian of the bound times a vector; see :func:`pacb_models.models.derivatives.hessian_product`."""
+        """Return the Hessian of the bound times a vector; see
+        :func:`pacb_models.models.derivatives.hessian_product`."""
         from .models.derivatives import hessian_product
 
         return hessian_product(self, q, direction)
 
     def read_back(self, model: Any, *, prove: bool = False) -> Solution:
-        """The weights of a model or block that was solved elsewhere, judged as a solver's are.
+        """Return the weights of a model or block that was solved elsewhere, judged as a solver's are.
 
         See :func:`pacb_models.models.reading.read_back`.
         """
@@ -519,7 +527,7 @@ class BoundProblem(RiskAndSize):
         return optimality.classify(self, q, tol)
 
     def cvxpy_problem(self) -> cvxpy.Problem:
-        """The minimisation as a CVXPY problem, where it is convex.
+        """Return the minimisation as a CVXPY problem, where it is convex.
 
         See :func:`pacb_models.models.convex.cvxpy_problem`.
         """
@@ -528,14 +536,15 @@ class BoundProblem(RiskAndSize):
         return cvxpy_problem(self)
 
     def cvxpy_bound(self, q: cvxpy.Expression, *, simplex: bool = True) -> ConvexBound:
-        """The bound, where it is convex, in a CVXPY problem; see :func:`pacb_models.models.convex.cvxpy_bound`."""
+        """Return the bound, where it is convex, in a CVXPY problem; see
+        :func:`pacb_models.models.convex.cvxpy_bound`."""
         from .models.convex import cvxpy_bound
 
         return cvxpy_bound(self, q, simplex=simplex)
 
 
 def _argument_names(kind: type[Problem]) -> Iterator[str]:
-    """The names of a constructor's arguments, and of the next class's where it hands on ``**arguments``."""
+    """Yield the names of a constructor's arguments, and of the next class's where it hands on ``**arguments``."""
     for base in kind.__mro__:
         if "__init__" in vars(base):
             _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
@@ -548,7 +557,7 @@ def _argument_names(kind: type[Problem]) -> Iterator[str]:
 
 
 def _listed(constraints: Iterable[Constraint] | None) -> tuple[Constraint, ...]:
-    """Constraints as a tuple; one alone will do."""
+    """Return constraints as a tuple; one alone will do."""
     if constraints is None or isinstance(constraints, Constraint):
         return (constraints,) if constraints else ()
     try:
@@ -558,14 +567,15 @@ def _listed(constraints: Iterable[Constraint] | None) -> tuple[Constraint, ...]:
 
 
 def relative(residual: float, bound: float) -> float:
-    """A residual in units of the bound where that is above one: a vacuous bound has rounding errors of its size."""
+    """Return a residual in units of the bound where that is above one: a vacuous bound has rounding errors of its
+    size."""
     return max(residual, 0.0) / max(bound, 1.0) if math.isfinite(bound) else math.inf
 
 
 def resolve(
     distance: str | Distance, divergence: str | Divergence, constant: str, order: float
 ) -> tuple[Distance, Divergence]:
-    """The distance and divergence objects, once the names are known to go together."""
+    """Return the distance and divergence objects, once the names are known to go together."""
     moments = divergence.moments if isinstance(divergence, Divergence) else divergence
     if not isinstance(distance, Distance):
         check_pair(distance, moments, constant)

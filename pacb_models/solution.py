@@ -81,7 +81,7 @@ class Trace:
             self.points.append(TracePoint(float(bound), time.perf_counter() - self._began))
 
     def details(self) -> dict[str, list[TracePoint]]:
-        """The entry for the details of an outcome: ``{"trace": points}``, empty when the trace is off."""
+        """Return the entry for the details of an outcome: ``{"trace": points}``, empty when the trace is off."""
         return {"trace": self.points} if self.on else {}
 
 
@@ -197,7 +197,7 @@ class Solution:
         files.save(path, files.to_record(self.problem, self.proof, self))
 
     def as_dict(self) -> dict[str, Any]:
-        """Fields as JSON-ready values (``details`` left out; infinities and NaN become None)."""
+        """Return fields as JSON-ready values (``details`` left out; infinities and NaN become None)."""
         record = {}
         for name in self.__dataclass_fields__:
             if name in ("details", "problem", "proof"):
@@ -238,5 +238,5 @@ class Solution:
 
 
 def finite(value: Any) -> Any:
-    """What JSON can hold of a number; where a risk is zero a slope may be infinite."""
+    """Return what JSON can hold of a number; where a risk is zero a slope may be infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

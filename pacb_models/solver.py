@@ -45,7 +45,7 @@ class Solver:
 
     @classmethod
     def option_names(cls) -> tuple[str, ...] | None:
-        """The names of its options; None when it takes any and judges for itself."""
+        """Return the names of its options; None when it takes any and judges for itself."""
         if cls.Options is not None:
             return tuple(each.name for each in dataclasses.fields(cls.Options))
         parameters = list(inspect.signature(cls.run).parameters.values())[2:]
@@ -58,7 +58,7 @@ class Solver:
         return "time_limit" in (self.option_names() or ())
 
     def missing(self) -> str | None:
-        """None when the solver can run here, else what to install. Looks without importing."""
+        """Return None when the solver can run here, else what to install. Looks without importing."""
         if not self.requires:
             return None
         if "pyomo" in self.requires and sys.flags.optimize > 1:
@@ -69,8 +69,8 @@ class Solver:
         return f"{', '.join(absent)} not installed: {self.install or 'pip install ' + ' '.join(absent)}"
 
     def refusal(self, problem: Problem) -> str | None:
-        """None when this method can minimise the problem and honours its constraints, else a clause that says why
-        not."""
+        """Return None when this method can minimise the problem and honours its constraints, else a clause that says
+        why not."""
         if problem.posteriors is not None:
             for kind, words in problem.posteriors.kinds().items():
                 if kind not in self.honours:
@@ -78,7 +78,8 @@ class Solver:
         return self.unsupported(problem)
 
     def unsupported(self, problem: Problem) -> str | None:
-        """None when the problem is in reach of this method, else a clause that says why not; constraints apart."""
+        """Return None when the problem is in reach of this method, else a clause that says why not; constraints
+        apart."""
         return lacking(problem, *self.needs)
 
     def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
@@ -86,11 +87,12 @@ class Solver:
         raise NotImplementedError
 
     def continued(self, last: Solution) -> dict[str, Any]:
-        """Options with which a problem begins where a similar one ended; none where that is no use."""
+        """Return options with which a problem begins where a similar one ended; none where that is no use."""
         return {}
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
-        """Whether equal classifiers are merged for this method unless :func:`pacb_models.solve` is told otherwise.
+        """Return whether equal classifiers are merged for this method unless :func:`pacb_models.solve` is told
+        otherwise.
 
         False when the answer depends on how many classifiers share a risk, or when merging takes longer than it saves.
         A start has a weight for each of them.
@@ -113,7 +115,7 @@ _BASES: dict[str, type] = {"problem": Problem, "distance": Distance, "divergence
 
 
 def lacking(problem: Problem, *methods: str) -> str | None:
-    """None when a problem has the methods, such as "distance.express", else a clause that says who lacks which.
+    """Return None when a problem has the methods, such as "distance.express", else a clause that says who lacks which.
 
     A method that the base class leaves open is for its subclass to bring.
     """

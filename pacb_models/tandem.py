@@ -95,7 +95,8 @@ class TandemProblem(RiskAndSize):
 
     @classmethod
     def from_errors(cls, errors: ArrayLike, **arguments: Any) -> Self:
-        """The problem of a matrix with a row per example and a column per classifier: True or 1 where it errs."""
+        """Return the problem of a matrix with a row per example and a column per classifier: True or 1 where it
+        errs."""
         found = real_numbers("errors", errors)
         if found.ndim != 2 or not found.size:
             raise InputError(f"errors has the shape {found.shape}; it must have a row per example and a column each.")
@@ -106,14 +107,14 @@ class TandemProblem(RiskAndSize):
 
     @classmethod
     def from_predictions(cls, y: ArrayLike, predictions: Any, **arguments: Any) -> Self:
-        """The problem of what classifiers predict: a column of labels for each, or a dict of columns."""
+        """Return the problem of what classifiers predict: a column of labels for each, or a dict of columns."""
         from .certificates.predictions import errors_of
 
         return cls.from_errors(errors_of(y, predictions), **arguments)
 
     @classmethod
     def from_models(cls, models: Sequence[Any] | Mapping[str, Any], X: Any, y: ArrayLike, **arguments: Any) -> Self:
-        """The problem of fitted classifiers, on examples that none of them has seen."""
+        """Return the problem of fitted classifiers, on examples that none of them has seen."""
         from .estimators.fitted import predictions_of
 
         return cls.from_predictions(y, predictions_of(models, X, y)[2], **arguments)
@@ -121,7 +122,7 @@ class TandemProblem(RiskAndSize):
     # -- The bound ---------------------------------------------------------------------------------------------------
 
     def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
-        """The empirical tandem risk."""
+        """Return the empirical tandem risk."""
         return min(max(dot(np.asarray(posterior), self.tandem_risks @ posterior), 0.0), 1.0)
 
     @property
@@ -135,7 +136,7 @@ class TandemProblem(RiskAndSize):
         return algebra.quadratic(self.tandem_risks)
 
     def counted(self, size: Numbers) -> Numbers:
-        """The size of the pairs."""
+        """Return the size of the pairs."""
         return self.divergence_function.pairs(size).value
 
     def derivatives_at(self, L: float, size: float) -> Outer:
@@ -154,7 +155,7 @@ class TandemProblem(RiskAndSize):
         return BoundProblem(self.risks, self.m, **self._other_arguments({}))
 
     def vote_statement(self, q: NDArray[np.float64]) -> str:
-        """What the bounds say of the vote, in words."""
+        """Return what the bounds say of the vote, in words."""
         tandem, single = self.bound(q), self.first_order.bound(q)
         return (
             f"With probability at least {1.0 - self.delta:g} the majority vote with these weights errs with a "
@@ -177,7 +178,7 @@ class TandemProblem(RiskAndSize):
         return type(self).from_errors(self.error_matrix, **self._other_arguments(changes))
 
     def _other_arguments(self, changes: dict[str, Any]) -> dict[str, Any]:
-        """All arguments but the matrix and the number of examples."""
+        """Return all arguments but the matrix and the number of examples."""
         found = self.arguments() | changes
         return {name: value for name, value in found.items() if name not in ("tandem_risks", "m")}
 
@@ -197,7 +198,7 @@ class TandemProblem(RiskAndSize):
         return problem
 
     def merged(self) -> Merged[Self]:
-        """The problem in which classifiers that err on the same examples are one."""
+        """Return the problem in which classifiers that err on the same examples are one."""
         posteriors, groups = self.posteriors, None
         # Equal ones have equal sums; few have, and only these are compared.
         if by_columns([self.risks, self.tandem_risks.sum(axis=1)]):
@@ -217,7 +218,7 @@ class TandemProblem(RiskAndSize):
 
 
 def _checked(tandem_risks: ArrayLike) -> NDArray[np.float64]:
-    """A symmetric matrix of numbers in [0, 1]."""
+    """Return a symmetric matrix of numbers in [0, 1]."""
     matrix = np.array(real_numbers("tandem_risks", tandem_risks))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise InputError(f"tandem_risks has the shape {matrix.shape}; it must have a row and a column per classifier.")
@@ -226,7 +227,7 @@ def _checked(tandem_risks: ArrayLike) -> NDArray[np.float64]:
 
 
 def _shift(matrix: NDArray[np.float64]) -> float:
-    """What a Cholesky factorisation may lose to rounding (Rump, BIT 2006, with a factor of two)."""
+    """Return what a Cholesky factorisation may lose to rounding (Rump, BIT 2006, with a factor of two)."""
     return len(matrix) * EPSILON * float(np.trace(matrix))
 
 

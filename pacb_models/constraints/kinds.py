@@ -36,17 +36,17 @@ class Constraint:
                 )
 
     def limit_names(self, number: int) -> dict[str, str]:
-        """What each limit is called, by its field; ``number`` counts the averages."""
+        """Return what each limit is called, by its field; ``number`` counts the averages."""
         raise NotImplementedError
 
     def as_record(self) -> dict[str, Any]:
-        """JSON-ready fields, with the kind."""
+        """Return JSON-ready fields, with the kind."""
         given = {name: value for name, value in vars(self).items() if value is not None}
         lists = {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
         return {"kind": self.kind} | given | lists
 
     def __repr__(self) -> str:
-        """As it is made, arrays by their length."""
+        """Write it as it is made, arrays by their length."""
         parts = []
         for field in fields(self):
             value = getattr(self, field.name)
@@ -143,7 +143,8 @@ class Support(Constraint):
         return {"at_most": "support", "total": "support"}
 
     def costs(self, size: int) -> tuple[Array, float]:
-        """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one.
+        """Return what each of so many classifiers takes of a budget, and the budget; classifiers that are counted take
+        one.
 
         Sizes are the decimals that were typed, in a unit in which they are whole numbers, so that sums and differences
         are exact: in floating point 2.3 - 1.3 is less than 1.0. Where that unit is too small the budget is larger than
@@ -159,18 +160,18 @@ class Support(Constraint):
         return self.sizes, self.total + 2.0 * (size + 1) * float(np.finfo(float).eps) * abs(self.total)
 
     def exact_total(self) -> Fraction:
-        """The budget as it was typed."""
+        """Return the budget as it was typed."""
         return _decimal(self.total) if self.total is not None else Fraction(self.at_most or 0)
 
     def exact_size(self, classifiers: Iterable[int]) -> Fraction:
-        """What some classifiers take of it."""
+        """Return what some classifiers take of it."""
         if self.sizes is None:
             return Fraction(len(set(classifiers)))
         return sum((_decimal(self.sizes[i]) for i in classifiers), Fraction(0))
 
 
 def _decimal(value: float) -> Fraction:
-    """The shortest decimal that is a number, which is what was typed."""
+    """Return the shortest decimal that is a number, which is what was typed."""
     return Fraction(repr(float(value)))
 
 
@@ -179,7 +180,7 @@ KINDS: dict[str, type[Constraint]] = {kind.kind: kind for kind in (Average, Weig
 
 
 def from_record(record: object) -> Constraint:
-    """The constraint of some JSON fields."""
+    """Return the constraint of some JSON fields."""
     try:
         given = dict(record) if isinstance(record, dict) else {}
         return KINDS[given.pop("kind")](**given)
@@ -188,7 +189,7 @@ def from_record(record: object) -> Constraint:
 
 
 def named_limits(constraints: Sequence[Constraint]) -> dict[str, tuple[int, str]]:
-    """The limits that are one number, by name: the place of the constraint, and its field.
+    """Return the limits that are one number, by name: the place of the constraint, and its field.
 
     An average has the name of its row, as in models and multipliers. The others are called "weights at most",
     "weights at least" and "support".
@@ -205,7 +206,7 @@ def named_limits(constraints: Sequence[Constraint]) -> dict[str, tuple[int, str]
 
 
 def with_limit(constraints: Sequence[Constraint], place: int, field: str, value: float) -> tuple[Constraint, ...]:
-    """The constraints with another number for one limit."""
+    """Return the constraints with another number for one limit."""
     changed: Any = constraints[place]
     return (*constraints[:place], replace(changed, **{field: value}), *constraints[place + 1 :])
 
@@ -213,7 +214,7 @@ def with_limit(constraints: Sequence[Constraint], place: int, field: str, value:
 def average(
     values: ArrayLike, at_most: float | None = None, at_least: float | None = None, name: str | None = None
 ) -> Average:
-    r"""A limit on the posterior's average :math:`\sum_i q_i a_i` of a number per classifier: a latency, a rate.
+    r"""Return a limit on the posterior's average :math:`\sum_i q_i a_i` of a number per classifier: a latency, a rate.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def average(
 
 
 def weights(at_most: float | ArrayLike | None = None, at_least: float | ArrayLike | None = None) -> Weights:
-    """Caps and floors of the weights: a number for all classifiers, or an array with one for each.
+    """Return caps and floors of the weights: a number for all classifiers, or an array with one for each.
 
     >>> weights(at_most=0.2)
     weights(at_most=0.2)
@@ -239,7 +240,7 @@ def weights(at_most: float | ArrayLike | None = None, at_least: float | ArrayLik
 
 
 def support(at_most: int | None = None, sizes: ArrayLike | None = None, total: float | None = None) -> Support:
-    """A limit on how many classifiers have weight, or on their total size (memory, for instance).
+    """Return a limit on how many classifiers have weight, or on their total size (memory, for instance).
 
     >>> support(at_most=5)
     support(at_most=5)

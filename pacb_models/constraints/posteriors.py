@@ -121,7 +121,7 @@ class Posteriors:
         return np.array(found).reshape(-1, self.size)
 
     def words(self) -> dict[str, str]:
-        """Caps, floors and the limit on the support in words, those that there are."""
+        """Return caps, floors and the limit on the support in words, those that there are."""
         found = {}
         if self.upper.min() < 1.0:
             found["caps"] = f"weights at most {_values(self.upper)}"
@@ -134,17 +134,17 @@ class Posteriors:
         return found
 
     def describe(self) -> str:
-        """The constraints in one line of words."""
+        """Return the constraints in one line of words."""
         return ", ".join([*map(str, self.rows), *self.words().values()])
 
     def kinds(self) -> dict[str, str]:
-        """The kinds of constraints in it, with words for each."""
+        """Return the kinds of constraints in it, with words for each."""
         found = {"average": "constraints on averages"} if self.rows else {}
         found |= {"weights": "caps and floors of the weights"} if self.boxed else {}
         return found | ({"support": "limits on the support"} if self.support is not None else {})
 
     def merged(self, groups: Groups) -> Self:
-        """The same constraints on groups of classifiers that are equal under them."""
+        """Return the same constraints on groups of classifiers that are equal under them."""
         rows = tuple(row._replace(values=groups.first(row.values)) for row in self.rows)
         lower, upper = groups.sums(self.lower), np.minimum(groups.sums(self.upper), 1.0)
         return self._but(size=groups.counts.size, rows=rows, lower=lower, upper=upper)
@@ -152,14 +152,15 @@ class Posteriors:
     # -- How far weights are off -------------------------------------------------------------------------------------
 
     def violation(self, q: Array) -> float:
-        """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
+        """Return by how much weights on the simplex break the constraints, each in its unit; zero when they keep
+        them."""
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
             worst = max(worst, float(products(self.matrix, q).max()))
         return max(worst, self.surplus(q))
 
     def surplus(self, q: Array) -> float:
-        """The weight of the classifiers that are more than the support may have, the lightest first.
+        """Return the weight of the classifiers that are more than the support may have, the lightest first.
 
         What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
         """
@@ -174,7 +175,8 @@ class Posteriors:
         return float(q[order[:dropped]].sum())
 
     def repaired(self, q: Array, violation: float) -> Array:
-        """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
+        """Return weights that break averages, caps or floors a little, mixed with a point inside so that they keep
+        them.
 
         Where the set has no inside, and for limits on the support, the weights stay as they are.
         """
@@ -205,7 +207,7 @@ class Posteriors:
         return self.lower, 0.0
 
     def nearest(self, q: Array) -> Array:
-        """The posterior that keeps averages, caps and floors and is nearest to one with full support, in the
+        """Return the posterior that keeps averages, caps and floors and is nearest to one with full support, in the
         Kullback–Leibler divergence: its minimiser has weight wherever it may, and interior-point methods begin inside.
         """
         from ..divergences.kullback_leibler import KullbackLeibler
@@ -222,7 +224,8 @@ class Posteriors:
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
     def minimise(self, costs: Array) -> tuple[Array, Array]:
-        """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
+        """Return the posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support
+        apart."""
         if not self.rows:
             return cheapest(costs, self.lower, self.upper), np.zeros(0)
         unit = float(np.abs(costs).max()) or 1.0
@@ -234,7 +237,7 @@ class Posteriors:
         raise InputError(f"no posterior keeps {self.describe()}.")
 
     def lowest(self, costs: Array, multipliers: Array) -> float:
-        r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
+        r"""Return a number that :math:`c \cdot q` is not below on the set, limits on the support apart.
 
         By weak duality any multipliers :math:`\nu \ge 0` of the rows prove :math:`\min_q (c + \nu \tilde A) q` over
         caps and floors. Those of :meth:`minimise` prove the most.
@@ -244,8 +247,8 @@ class Posteriors:
         return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))) - rounding
 
     def multipliers(self, costs: Array, q: Array) -> Array:
-        r"""Those :math:`\nu \ge 0` of the rows that hold with equality for which the prices :math:`c + \nu\tilde A` of
-        weights between their bounds differ least: all are equal where ``q`` has the smallest cost."""
+        r"""Return those :math:`\nu \ge 0` of the rows that hold with equality for which the prices :math:`c + \nu\tilde
+        A` of weights between their bounds differ least: all are equal where ``q`` has the smallest cost."""
         from scipy.optimize import nnls
 
         found = np.zeros(len(self.rows))
@@ -260,8 +263,9 @@ class Posteriors:
         return found
 
     def left(self, costs: Array, q: Array) -> tuple[float, Array]:
-        """How much smaller than that of ``q`` a cost can be on the set, limits on the support apart, and the rows'
-        multipliers; a linear program is solved where those that ``q`` itself suggests do not prove that it is little.
+        """Return how much smaller than that of ``q`` a cost can be on the set, limits on the support apart, and the
+        rows' multipliers; a linear program is solved where those that ``q`` itself suggests do not prove that it is
+        little.
         """
         multipliers = self.multipliers(costs, q)
         decrease = dot(costs, q) - self.lowest(costs, multipliers)
@@ -271,7 +275,7 @@ class Posteriors:
         return max(decrease, 0.0), multipliers
 
     def around(self, q: Array) -> Self:
-        """The posteriors that a posterior's neighbours are among.
+        """Return the posteriors that a posterior's neighbours are among.
 
         Under a limit on the support those have weight where it has, and on one more classifier for which there is room.
         """
@@ -282,16 +286,17 @@ class Posteriors:
         return self.within(held | (costs <= total - float(costs[held].sum())))
 
     def within(self, allowed: NDArray[np.bool_]) -> Self:
-        """The posteriors with no weight but on the classifiers that are allowed, whatever the limit on the support."""
+        """Return the posteriors with no weight but on the classifiers that are allowed, whatever the limit on the
+        support."""
         return self._but(support=None, upper=np.where(allowed, self.upper, 0.0))
 
     def with_limits(self, limits: Array) -> Self:
-        """The same set with other limits of its rows."""
+        """Return the same set with other limits of its rows."""
         rows = zip(self.rows, limits.tolist(), strict=True)
         return self._but(rows=tuple(row._replace(limit=limit) for row, limit in rows))
 
     def _but(self, **changes: Any) -> Self:
-        """The same set but for some attributes; whether it is empty is not asked."""
+        """Return the same set but for some attributes; whether it is empty is not asked."""
         part = object.__new__(type(self))
         own = {name: getattr(self, name) for name in ("size", "rows", "lower", "upper", "support")}
         vars(part).update(own | changes)
@@ -319,8 +324,8 @@ class Posteriors:
                 raise InputError(f"constraints cannot hold together: {self.describe()}.")
 
     def contradiction(self) -> Array | None:
-        """Multipliers of the rows, in their units, that prove that nothing keeps rows, caps and floors, whatever the
-        limit on the support; zeros where caps and floors alone contradict, and None where something keeps them."""
+        """Return multipliers of the rows, in their units, that prove that nothing keeps rows, caps and floors, whatever
+        the limit on the support; zeros where caps and floors alone contradict, and None where something keeps them."""
         least, most, crossed = self.lower.sum(), self.upper.sum(), (self.lower - self.upper).max()
         if max(least - 1.0, 1.0 - most, crossed) > FEASIBLE:
             return np.zeros(len(self.rows))
@@ -351,8 +356,8 @@ class Posteriors:
         raise InputError(f"constraints cannot hold{together}.")
 
     def cheapest_support(self, costs: Array, seconds: float) -> Any:
-        """SciPy's answer to the integer program for the smallest :math:`c \\cdot q`: weights, then whether each may be
-        positive."""
+        """Return SciPy's answer to the integer program for the smallest :math:`c \\cdot q`: weights, then whether each
+        may be positive."""
         from scipy.optimize import Bounds, LinearConstraint, milp
         from scipy.sparse import csr_array, eye_array, hstack
 
@@ -378,7 +383,7 @@ def _values(bounds: Array) -> str:
 
 
 def cheapest(costs: Array, lower: Array, upper: Array) -> Array:
-    """The weights between bounds that sum to one with the smallest cost: the cheapest are filled first."""
+    """Return the weights between bounds that sum to one with the smallest cost: the cheapest are filled first."""
     q = lower.copy()
     rest = 1.0 - float(lower.sum())
     room = upper - lower
@@ -397,7 +402,8 @@ def cheapest(costs: Array, lower: Array, upper: Array) -> Array:
 def _highs(
     costs: Array, rows: Array, sums: Array, lower: Array, upper: Array, options: dict[str, float] = TOLERANCES
 ) -> Any:
-    """SciPy's answer to a linear program between bounds, where rows are at most zero and ``sums`` add up to one."""
+    """Return SciPy's answer to a linear program between bounds, where rows are at most zero and ``sums`` add up to
+    one."""
     from scipy.optimize import linprog
 
     bounds = np.column_stack((lower, upper))
@@ -405,8 +411,8 @@ def _highs(
 
 
 def _roomiest(rows: Array, lower: Array, upper: Array, most: float) -> tuple[Array, float, Array]:
-    """Weights between bounds that leave all rows as much room as can be, how much that is, ``most`` at most, and the
-    rows' multipliers.
+    """Return weights between bounds that leave all rows as much room as can be, how much that is, ``most`` at most, and
+    the rows' multipliers.
 
     It is negative where the rows cannot hold together, as the multipliers then prove.
     """

@@ -123,7 +123,8 @@ class Tilting:
         self.drift = np.zeros(len(self.rows) + 2)
 
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
-        """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
+        """Return the minimiser at one γ, beginning at another; along a path of easier problems where that does not
+        arrive."""
         self.limit = self.passes + PASSES
         first = start or self._first(gamma, self.unit)
         found = self._from(gamma, first, first.trace)
@@ -134,8 +135,8 @@ class Tilting:
         return other if other.error < found.error else found
 
     def of_strength(self, strength: float, start: Minimiser | None = None) -> Minimiser:
-        r"""The minimiser at some γ: of :math:`T^\alpha/(\alpha\tau^{\alpha-1})` plus the strength times ``y`` for a
-        homogeneous size, τ the size of the prior. That is one root less than the minimiser at a given γ."""
+        r"""Return the minimiser at some γ: of :math:`T^\alpha/(\alpha\tau^{\alpha-1})` plus the strength times ``y``
+        for a homogeneous size, τ the size of the prior. That is one root less than the minimiser at a given γ."""
         if not self.growth:
             return self.at(strength, start)
         self.limit = self.passes + PASSES
@@ -143,7 +144,7 @@ class Tilting:
         return found if found.error <= ARRIVED else self.at(found.gamma, start)
 
     def _along_path(self, gamma: float) -> Minimiser:
-        """Minimises :math:`T + \\gamma L` and less and less of KL from the middle of the box, none in the end.
+        """Minimise :math:`T + \\gamma L` and less and less of KL from the middle of the box, none in the end.
 
         For large orders a trace is left, far below what a bound can show.
         """
@@ -174,7 +175,7 @@ class Tilting:
 
     @np.errstate(all="ignore")
     def _from(self, gamma: float, start: Minimiser, entropy: float, unit: float = 0.0) -> Minimiser:
-        """The minimiser from the next one; with a unit, the one of that strength."""
+        """Return the minimiser from the next one; with a unit, the one of that strength."""
         self.gamma, self.entropy, self.drift, size = gamma, entropy, start.drift, unit or start.size
         passes = self.passes
         scale = (start.size / unit) ** self.growth if unit else 1.0
@@ -213,7 +214,7 @@ class Tilting:
         return self.divergence.size(self._filled(self.p), self.p) if self.divergence.homogeneous else 1.0
 
     def _filled(self, q: Array) -> Array:
-        """Weights between the bounds that sum to one: what they lack is spread over the room that is left."""
+        """Return weights between the bounds that sum to one: what they lack is spread over the room that is left."""
         q = np.clip(q, self.lower, self.upper)
         lack = 1.0 - float(np.add.reduce(q))
         if abs(lack) <= ROUNDING:
@@ -253,7 +254,7 @@ class Tilting:
         return np.minimum(np.maximum(q, self.lower, out=q), self.upper, out=q)
 
     def _speeds(self, slopes: Array, q: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Which weights are strictly between their bounds, and how fast those move with their slopes."""
+        """Return which weights are strictly between their bounds, and how fast those move with their slopes."""
         free = np.flatnonzero((q > self.lower) & (q < self.upper))
         slopes, q, p = slopes.take(free), q.take(free), self.p.take(free)
         if self.entropy > 0.0:
@@ -268,7 +269,7 @@ class Tilting:
         return Point(slopes, theta, nu, q, lack, rows, max(abs(lack), *broken) if nu.size else abs(lack))
 
     def _levelled(self, point: Point, size: float, kept: float) -> Point:
-        """The point at which the weights sum to one, with the same multipliers."""
+        """Return the point at which the weights sum to one, with the same multipliers."""
         slopes, theta, q = point.slopes, point.theta, point.q
         for repeat in range(REPEATS):
             step, q = self._level(slopes, self._clipped(slopes, size) if repeat else q, size, kept)
@@ -281,7 +282,7 @@ class Tilting:
         return self._point(slopes, theta, point.nu, q)
 
     def _level(self, slopes: Array, q: Array, size: float, kept: float) -> tuple[float, Array]:
-        """What to add to the slopes, and the weights then.
+        """Return what to add to the slopes, and the weights then.
 
         The step is exact where the free weights stay the same for χ² and the KL divergence; elsewhere it takes a power
         of their sum for linear, or the sum for linear in the logarithm of the smallest slope. Where it leads out of the
@@ -331,7 +332,7 @@ class Tilting:
     # -- The multipliers ---------------------------------------------------------------------------------------------
 
     def _climbed(self, slopes: Array, theta: float, nu: Array, size: float) -> Point:
-        """The point that maximises the dual over θ and ν, at one size, from another."""
+        """Return the point that maximises the dual over θ and ν, at one size, from another."""
         point = self._point(slopes, theta, nu, self._clipped(slopes, size))
         if not abs(point.lack) <= LACKING:
             point = self._levelled(point, size, self.kept)
@@ -348,7 +349,7 @@ class Tilting:
         return self._levelled(best, size, ROUNDING) if abs(best.lack) > ROUNDING else best
 
     def _step(self, point: Point) -> tuple[Array, float]:
-        """To the maximum of the quadratic model over :math:`\\nu \\ge 0`, and how θ moves with it."""
+        """Step to the maximum of the quadratic model over :math:`\\nu \\ge 0`, and how θ moves with it."""
         held = np.flatnonzero((point.nu > 0.0) | (point.rows > 0.0))
         triangle = self._triangle(point, held)
         corner = triangle[0, 0] or math.inf
@@ -368,7 +369,7 @@ class Tilting:
         return step * shorter, lead * shorter
 
     def _triangle(self, point: Point, held: NDArray[np.intp]) -> Array:
-        """The triangular factor of ones, some rows and the risks, times the roots of the speeds.
+        """Return the triangular factor of ones, some rows and the risks, times the roots of the speeds.
 
         Without its first row and column it is a root of the Hessian, which itself has half as many digits.
         """
@@ -384,7 +385,8 @@ class Tilting:
         return triangle
 
     def _searched(self, point: Point, step: Array, lead: float, size: float) -> Point:
-        """Along the segment to where the slope has fallen to half at most; as the dual is concave it decreases."""
+        """Go along the segment to where the slope has fallen to half at most; as the dual is concave it
+        decreases."""
         falling = step < 0.0
         furthest = float((point.nu[falling] / -step[falling]).min()) if falling.any() else math.inf
         tilts = combination(step, self.rows)
@@ -415,7 +417,7 @@ class Tilting:
     # -- The size ----------------------------------------------------------------------------------------------------
 
     def _sized(self, point: Point, size: float) -> tuple[Point, float, float]:
-        """The point whose size is the one that its weights were computed with."""
+        """Return the point whose size is the one that its weights were computed with."""
         # Sizes are at least one, and at most the largest ratio.
         low, high, before = -KEPT, math.log(float((self.upper / self.p).max())) + KEPT, None
         at, excess, stretch = math.log(size), math.inf, STRETCH
@@ -448,13 +450,13 @@ class Tilting:
 
 
 def _triangular(matrix: Array) -> Array:
-    """The triangular factor ``R`` with :math:`R^T R = M^T M`."""
+    """Return the triangular factor ``R`` with :math:`R^T R = M^T M`."""
     factor: Array = np.asarray(np.linalg.qr(matrix, mode="r"))
     return factor
 
 
 def _nonnegative(root: Array, nu: Array, slopes: Array, target: Any) -> Array:
-    """The step to the maximum of a quadratic model over :math:`\\nu \\ge 0`."""
+    """Return the step to the maximum of a quadratic model over :math:`\\nu \\ge 0`."""
     from scipy.optimize import nnls
 
     try:

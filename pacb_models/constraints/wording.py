@@ -14,7 +14,7 @@ TIGHT = 1e-7
 
 
 def findings(posteriors: Posteriors, q: NDArray[np.float64], multipliers: Mapping[str, float]) -> list[str]:
-    """One sentence for each constraint: whether it holds with equality, and what more room would be worth.
+    """Return one sentence for each constraint: whether it holds with equality, and what more room would be worth.
 
     >>> from pacb_models import average
     >>> findings(Posteriors(2, [average([10, 40], at_most=25, name="ms")]), np.array([0.5, 0.5]), {"ms": 0.002})

@@ -53,7 +53,7 @@ AT_ONCE = 1 << 17
 
 
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
-    """The number that no posterior's bound is below, as a proof proves it: at most its claim.
+    """Return the number that no posterior's bound is below, as a proof proves it: at most its claim.
 
     Raises :class:`ProofError`, with the reason, where it proves nothing. Third-party solvers may hand over anything.
     """
@@ -73,7 +73,7 @@ def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
 
 
 def _lowest_of_tree(problem: Any, proof: Proof) -> float:
-    """The smallest number that a leaf proves."""
+    """Return the smallest number that a leaf proves."""
     refuse_other_functions(problem)
     lower = float(proof.claim)
     if not math.isfinite(lower):
@@ -187,7 +187,7 @@ class Region:
     # -- Lines -------------------------------------------------------------------------------------------------------
 
     def supporting(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The slopes and heights of some lines, in terms of the risk above the smallest of all classifiers."""
+        """Return the slopes and heights of some lines, in terms of the risk above the smallest of all classifiers."""
         rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         fits = rows.shape[1:] == (3 + len(self.matrix),) and bool(np.isfinite(rows).all())
         if not (fits and (rows[:, 0] >= 0.0).all() and (rows[:, 3:] >= 0.0).all()):
@@ -200,7 +200,8 @@ class Region:
         return np.concatenate(slopes), np.concatenate(heights)
 
     def _at_once(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Some lines, on a part of the classifiers after the other; under a limit on the support on all of them."""
+        """Return some lines, on a part of the classifiers after the other; under a limit on the support on all of
+        them."""
         gamma, theta, tau = rows[:, :1], rows[:, 1:2], rows[:, 2:3]
         nu = rows[:, 3:] * self.scales
         error = ROUNDED * np.abs(rows[:, 1])
@@ -240,14 +241,14 @@ class Region:
         return (slope, height) if known.all() else (np.where(known, slope, 0.0), np.where(known, height, -np.inf))
 
     def _heaviest(self, g: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The largest sum over the supports that are allowed, or a number above it."""
+        """Return the largest sum over the supports that are allowed, or a number above it."""
         terms = self.p * self.divergence.potentials(g)
         return np.array([most_within(each, self.sizes, self.room, self.forced) for each in terms])
 
     # -- What follows ------------------------------------------------------------------------------------------------
 
     def lowest(self, leaf: Leaf, claim: float) -> float:
-        """The smallest bound at a vertex, or the claim, whichever is smaller."""
+        """Return the smallest bound at a vertex, or the claim, whichever is smaller."""
         if not self.y.size:
             raise ProofError("a leaf has no classifiers, and is not shown to be empty.")
         slope, height = self.supporting(leaf.lines) if len(leaf.lines) else (np.zeros(0), np.zeros(0))
@@ -257,13 +258,14 @@ class Region:
         return self.smallest_bound(x, np.maximum(size, base), claim)
 
     def corner(self, leaf: Leaf) -> tuple[float, float]:
-        """Numbers that no size, and no risk above the smallest, is below."""
+        """Return numbers that no size, and no risk above the smallest, is below."""
         prior = self.problem.prior
         base = self.divergence.size(prior, prior)
         return base - SUMMED * abs(base), min(max(self.smallest(self.y, leaf.floor), 0.0), self.widest)
 
     def smallest_bound(self, x: NDArray[np.float64], size: NDArray[np.float64], claim: float) -> float:
-        """The smallest bound at some risks and sizes, or the claim; an inverse is needed only where it is smaller."""
+        """Return the smallest bound at some risks and sizes, or the claim; an inverse is needed only where it is
+        smaller."""
         distance = elementwise(self.problem.distance_function)
         risk = np.minimum(np.maximum((self.least + x) * (1.0 - ROUNDED), 0.0), 1.0)
         with np.errstate(all="ignore"):
@@ -277,7 +279,8 @@ class Region:
         return float(values.min())
 
     def smallest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
-        """A number that the average of some costs is not below: :math:`c + \\nu \\tilde A` over caps and floors."""
+        """Return a number that the average of some costs is not below: :math:`c + \\nu \\tilde A` over caps and
+        floors."""
         nu = np.asarray(multipliers, dtype=np.float64)
         if nu.shape != (len(self.matrix),) or (nu.size and not (np.isfinite(nu) & (nu >= 0.0)).all()):
             raise ProofError("the multipliers of a floor are not a number ≥ 0 for each row.")
@@ -315,7 +318,8 @@ class Region:
 def most_within(
     terms: NDArray[np.float64], sizes: NDArray[np.float64], room: float, forced: NDArray[np.bool_]
 ) -> float:
-    """The largest sum of terms within the room beside those that are in: the last one that fits may count in part."""
+    """Return the largest sum of terms within the room beside those that are in: the last one that fits may count in
+    part."""
     paid, free = float(np.add.reduce(terms[forced])), np.flatnonzero(~forced & (sizes <= room))
     values, costs = terms[free], sizes[free]
     if float(costs.sum()) <= room or not values.any():

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str, Any]:
-    """The fields of a proof, with the posterior of a solution and the lower bound that the checker found."""
+    """Return the fields of a proof, with the posterior of a solution and the lower bound that the checker found."""
     if solution.posterior is None or solution.lower_bound is None or not isinstance(proof, Proof):
         raise UnsupportedProblemError(f"solver {solution.solver!r} has no proof of its minimum that a file can hold.")
     fields = json.loads(problem.to_json())
@@ -60,7 +60,7 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
 
 
 def digest(problem: dict[str, Any]) -> str:
-    """The SHA-256 of the fields of a problem."""
+    """Return the SHA-256 of the fields of a problem."""
     return hashlib.sha256(json.dumps(problem, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 

@@ -64,7 +64,7 @@ class Intervals:
 
 
 def check_intervals(problem: BoundProblem, limits: Mapping[str, tuple[BoundProblem, float]], proof: Intervals) -> float:
-    """The number that no bound under limits on others is below, as a proof proves it: at most its claim.
+    """Return the number that no bound under limits on others is below, as a proof proves it: at most its claim.
 
     Raises :class:`ProofError`, with the reason, where it proves nothing.
     """
@@ -102,7 +102,7 @@ class Limited:
         self.first, self.largest = base - SUMMED * abs(base), largest + SUMMED * abs(largest)
 
     def level(self, size: float) -> Array:
-        """The largest other risks that the limits allow at a size, rounded up, and at most one."""
+        """Return the largest other risks that the limits allow at a size, rounded up, and at most one."""
         low, high = np.zeros(len(self.others)), np.ones(len(self.others))
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
@@ -111,7 +111,7 @@ class Limited:
         return high
 
     def _above(self, risks: Array, size: float) -> NDArray[np.bool_]:
-        """Whether the other bounds are above their limits for certain, at some risks."""
+        """Return whether the other bounds are above their limits for certain, at some risks."""
         found = []
         with np.errstate(all="ignore"):
             for (_, other, most), risk in zip(self.others, risks[:, None] * (1.0 - ROUNDED)):
@@ -120,7 +120,8 @@ class Limited:
         return np.concatenate(found)
 
     def lowest(self, a: float, b: float, rows: Array, claim: float) -> float:
-        """The smallest bound that lines leave to sizes from ``a`` to ``b``, or the claim, whichever is smaller."""
+        """Return the smallest bound that lines leave to sizes from ``a`` to ``b``, or the claim, whichever is
+        smaller."""
         start, end = self.level(a), self.level(b)
         # A level of one may be cut off, and what is cut off is not convex.
         end = np.where(start < 1.0, end, 1.0)
@@ -144,7 +145,7 @@ class Limited:
         return self.region.smallest_bound(x, sizes - ROUNDED * np.abs(sizes), claim)
 
     def is_last(self, size: float, multipliers: Array) -> bool:
-        """Whether no posterior of a larger size keeps the limits."""
+        """Return whether no posterior of a larger size keeps the limits."""
         if size >= self.largest or self._above(np.zeros(len(self.others)), size).any():
             return True
         nu, own = np.asarray(multipliers, dtype=np.float64), len(self.region.scales) - len(self.others)
@@ -155,7 +156,7 @@ class Limited:
 
 
 def _checked(problem: BoundProblem, limits: object) -> list[tuple[str, BoundProblem, float]]:
-    """Names, problems and largest bounds; what does not go together is refused."""
+    """Return names, problems and largest bounds; what does not go together is refused."""
     pair = "a BoundProblem and the largest value of its bound"
     if isinstance(problem, type) or getattr(problem, "kind", None) != "bound":
         raise InputError("problem", problem, "it must be a BoundProblem")

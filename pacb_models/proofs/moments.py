@@ -38,13 +38,13 @@ TRIES = 40
 
 
 def binomial(m: int, k: int, l: fmpq) -> arb:
-    """ln of C(m, k) l^k (1-l)^(m-k), for 0 < l < 1."""
+    """Return ln of C(m, k) l^k (1-l)^(m-k), for 0 < l < 1."""
     ways = arb(m + 1).lgamma() - arb(k + 1).lgamma() - arb(m - k + 1).lgamma()
     return ways + k * arb(l).log() + (m - k) * arb(1 - l).log()
 
 
 def above(m: int, distance: str, order: Any) -> arb | None:
-    """ln of a number that the supremum does not exceed; None without a formula."""
+    """Return ln of a number that the supremum does not exceed; None without a formula."""
     if order is None and distance in ("kl", "pinsker", "relative"):
         # The moment of kl does not depend on l, and the others are below kl where l is above k/m.
         inner = (binomial(m, k, fmpq(k, m)).exp() for k in range(1, m))
@@ -62,7 +62,7 @@ def above(m: int, distance: str, order: Any) -> arb | None:
 
 
 def below(terms: Terms, l: fmpq) -> arb:
-    """ln of the one-sided moment at a risk."""
+    """Return ln of the one-sided moment at a risk."""
     total = arb(0 if terms.power else 1)
     for k in range(int((l * terms.m).ceil())):
         total += (binomial(terms.m, k, l) + terms.log_g(terms.phi(arb(fmpq(k, terms.m)), arb(l)))).exp()
@@ -70,7 +70,8 @@ def below(terms: Terms, l: fmpq) -> arb:
 
 
 def uncovered(terms: Terms, number: arb) -> tuple[float, float] | None:
-    """Where the one-sided moment is not shown to be at most e^number, and the deviation of k/m there; None: nowhere."""
+    """Return where the one-sided moment is not shown to be at most e^number, and the deviation of k/m there; None:
+    nowhere."""
     start, step = 0.0, 0.2
     while start < 1.0:
         # The standard deviation of k/m, but for the ends.
@@ -119,7 +120,7 @@ class Terms:
         return self.power * value.log() if self.power else (self.rate * value).expm1().log()
 
     def term(self, k: int, last: int, a: fmpq, b: fmpq) -> arb:
-        """ln of a number that no term from k to last is above on [a, b]; k is last if that is not below ma."""
+        """Return ln of a number that no term from k to last is above on [a, b]; k is last if that is not below ma."""
         mean, end, m = arb(fmpq(k, self.m)), fmpq(last, self.m), self.m
         deviance = m * KL(arb(end), arb(a)) if end < a else arb(0)
         if self.distance == "kl" and self.power:
@@ -130,7 +131,8 @@ class Terms:
         return self.at_mean[last] - deviance + self.log_g(self.phi(mean, arb(b)))
 
     def largest(self, a: fmpq, b: fmpq, least: arb, together: int) -> arb:
-        """ln of a number that the moment does not exceed on [a, b]; terms below the least are added up together."""
+        """Return ln of a number that the moment does not exceed on [a, b]; terms below the least are added up
+        together."""
         total, last, width = arb(0 if self.power else 1), int((b * self.m).ceil()) - 1, 1
         while last >= 0:
             k = max(last - width + 1, 0) if fmpq(last, self.m) < a else last
@@ -140,7 +142,7 @@ class Terms:
         return total.log()
 
     def taylor(self, a: fmpq, b: fmpq) -> arb:
-        """The same by M(c) + |M'(c)| r + sup M'' r²/2, but for the terms whose k/m is in the interval."""
+        """Return the same by M(c) + |M'(c)| r + sup M'' r²/2, but for the terms whose k/m is in the interval."""
         first, last = int((a * self.m).ceil()), int((b * self.m).ceil())
         thin, fat = (self.series(each, first) for each in (arb((a + b) / 2), arb(a).union(arb(b))))
         radius = (b - a) / 2
@@ -148,7 +150,7 @@ class Terms:
         return (thin[0] + abs(thin[1]) * radius + fat[2].max(arb(0)) * radius**2 + inside).log()
 
     def series(self, risk: arb, count: int) -> Any:
-        """Taylor's series of the first terms at a risk, or of all those in a ball."""
+        """Return Taylor's series of the first terms at a risk, or of all those in a ball."""
         l, total = arb_series([risk, 1], 3), arb_series([0 if self.power else 1], 3)
         for k in range(count):
             mean = arb(fmpq(k, self.m))
@@ -181,7 +183,7 @@ def judge(m: int, distance: str, order: Any, given: fmpq) -> tuple[int, str]:
 
 
 def constant(file: str) -> tuple[int, str]:
-    """The answer on the constant of a file, and a sentence."""
+    """Return the answer on the constant of a file, and a sentence."""
     try:
         record = json.loads(Path(file).read_bytes(), object_pairs_hook=verify.once)
         ctx.prec = verify.PRECISIONS[0]

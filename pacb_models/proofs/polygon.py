@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 def vertices(
     slope: NDArray[np.float64], height: NDArray[np.float64], base: float, floor: float, widest: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-    """Places from the widest to the floor with the height of the polygon there, and the lines that were used, by
+    """Return places from the widest to the floor with the height of the polygon there, and the lines that were used, by
     increasing slope; the first place is where the level line at ``base`` ends."""
     order = np.lexsort((height, slope))
     level = int(slope[order].searchsorted(0.0, side="right"))

@@ -63,7 +63,7 @@ Node: TypeAlias = Leaf | Empty | Branch
 
 
 def leaves(tree: Node) -> Iterator[tuple[Node, frozenset[int], frozenset[int]]]:
-    """Every node of a tree that is no branch, with the classifiers that are in and those that are out.
+    """Yield every node of a tree that is no branch, with the classifiers that are in and those that are out.
 
     What a branch says is read once: an object of a solver might answer differently the second time.
     """

@@ -41,14 +41,14 @@ def wanted(truth: bool, otherwise: str) -> None:
 
 
 def exact(value: Any, typed: bool = False) -> fmpq:
-    """A finite double itself as a rational; sizes as they are typed, so that three of 0.1 fit into 0.3."""
+    """Return a finite double itself as a rational; sizes as they are typed, so that three of 0.1 fit into 0.3."""
     if type(value) not in (int, float) or not math.isfinite(value):
         raise ValueError(f"{value!r:.40} is no finite number")
     return fmpq(*(Fraction(repr(value)) if typed else value).as_integer_ratio())
 
 
 def distribution(weights: list[fmpq]) -> list[fmpq]:
-    """Weights over their sum, which rounding keeps from being one."""
+    """Return weights over their sum, which rounding keeps from being one."""
     total = sum(weights, fmpq(0))
     wanted(min(weights, default=total) > 0 and abs(total - 1) < TOLERANCE, "weights are no distribution")
     return [each / total for each in weights]
@@ -91,7 +91,7 @@ class Problem:
             self.constrain(given["kind"], given, given.get("at_most"), given.get("at_least"))
 
     def read_risks(self, record: dict[str, Any]) -> list[fmpq]:
-        """Errors over m, or without them the doubles."""
+        """Return errors over m, or without them the doubles."""
         risks, errors = record["risks"], record["errors"]
         wanted(errors is None or [k / self.m for k in errors] == risks, "errors are not the risks times m")
         found = [exact(risk) for risk in risks] if errors is None else [fmpq(k, self.m) for k in errors]
@@ -99,13 +99,13 @@ class Problem:
         return found
 
     def each(self, value: Any, otherwise: float) -> list[fmpq]:
-        """One rational for each classifier."""
+        """Return one rational for each classifier."""
         values = value if isinstance(value, list) else [otherwise if value is None else value] * self.size
         wanted(len(values) == self.size, "a list does not have one number for each classifier")
         return [exact(number) for number in values]
 
     def constrain(self, kind: str, given: dict[str, Any], most: Any, least: Any) -> None:
-        """A row a·q <= b, and another one for ``at_least``; caps and floors; a limit on the support."""
+        """Add a row a·q <= b, and another one for ``at_least``; caps and floors; a limit on the support."""
         wanted(given.keys() <= {"kind", *FIELDS[kind].split()}, f"{kind} with {sorted(given)} is not covered")
         if kind == "average":
             values = self.each(given["values"], 0)
@@ -121,7 +121,7 @@ class Problem:
             wanted(len(self.sizes) == self.size and min(self.sizes) >= 0, "sizes are missing or negative")
 
     def gradient(self, ratio: arb) -> arb:
-        """The derivative of T for q_i, where q_i/(p_i T) or q_i/p_i is a ratio; for KL without a constant."""
+        """Return the derivative of T for q_i, where q_i/(p_i T) or q_i/p_i is a ratio; for KL without a constant."""
         return ratio.log() if self.order is None else ratio ** (self.order - 1)
 
     def budget(self, size: arb) -> arb:
@@ -133,12 +133,12 @@ class Problem:
         return (size + ratio.max(arb(0))) / (2 * self.m - 1 if self.distance == "ch" else self.m)
 
     def measure(self, q: dict[int, fmpq]) -> tuple[arb, arb]:
-        """L and T of a posterior."""
+        """Return L and T of a posterior."""
         size = sum((arb(w) * self.gradient(arb(w / self.prior[i])) for i, w in q.items()), arb(0))
         return arb(sum(w * self.risks[i] for i, w in q.items())), size ** (1 / (self.order or 1))
 
     def violation(self, q: dict[int, fmpq]) -> fmpq:
-        """By how much a posterior breaks a row, a cap or a floor; one if its support is too large."""
+        """Return by how much a posterior breaks a row, a cap or a floor; one if its support is too large."""
         weights = [q.get(i, fmpq(0)) for i in range(self.size)]
         worst = [*map(fmpq.__sub__, self.lower, weights), *map(fmpq.__sub__, weights, self.upper)]
         for values, limit in self.rows:
@@ -146,13 +146,14 @@ class Problem:
         return max(fmpq(sum(self.sizes[i] for i in q if self.sizes) > self.total), *worst)
 
     def compare(self, risk: arb, size: arb, value: arb) -> tuple[bool, bool]:
-        """Whether F(L, T) is certainly at least a value, and whether it is certainly at most; no inverse of φ."""
+        """Return whether F(L, T) is certainly at least a value, and whether it is certainly at most; no inverse of
+        φ."""
         excess, budget = value - risk, self.budget(size)
         distance = DISTANCES[self.distance](risk, value)
         return budget >= 0 and (excess <= 0 or distance <= budget), excess >= 0 and distance >= budget
 
     def posterior_fails(self, q: dict[int, fmpq], bound: fmpq) -> str | None:
-        """Why the bound of a posterior is not at most a number: "" where the balls do not say."""
+        """Return why the bound of a posterior is not at most a number: "" where the balls do not say."""
         at_least, at_most = self.compare(*self.measure(q), arb(bound))
         return None if at_most else "the bound of the posterior is larger than is said" if at_least else ""
 
@@ -193,7 +194,8 @@ class Part:
         return [sum((each * row[i] for each, row in zip(nu, self.rows)), arb(0)) for i in range(len(self.p))]
 
     def heaviest(self, terms: list[arb]) -> arb:
-        """A number that the sum of terms >= 0 over an allowed support is not above: t is where the room is sold out."""
+        """Return a number that the sum of terms >= 0 over an allowed support is not above: t is where the room is sold
+        out."""
         if not self.sizes:
             return sum(terms, arb(0)).upper()
         items = [(term, size) for term, size, held in zip(terms, self.sizes, self.inside) if not held]
@@ -204,7 +206,7 @@ class Part:
         return sum(((term - price * size).max(arb(0)) for term, size in items), paid).upper()
 
     def cheapest(self, prices: list[arb]) -> arb:
-        """A number that Σ c_i q_i is not below, from the price at which the weights are sold out."""
+        """Return a number that Σ c_i q_i is not below, from the price at which the weights are sold out."""
         price, left = arb(0), 1 - sum(self.lower)
         for i in sorted(range(len(prices)), key=lambda i: prices[i].mid()):
             if not left <= 0:
@@ -213,8 +215,8 @@ class Part:
         return sum(rest, price)
 
     def line(self, gamma: Any, theta: Any, tau: Any, *multipliers: Any) -> tuple[arb, arb]:
-        """Slope and height of the line of u_i = θ - c_i, held between the gradients of T at the floor and at the cap of
-        q_i, where T is τ; with the costs c_i = γ (l_i - min l) + Σ ν_j (a_ij - b_j)."""
+        """Return slope and height of the line of u_i = θ - c_i, held between the gradients of T at the floor and at the
+        cap of q_i, where T is τ; with the costs c_i = γ (l_i - min l) + Σ ν_j (a_ij - b_j)."""
         order, slope, start = self.problem.order, arb(exact(gamma)), arb(exact(theta))
         size = arb(1 if order is None else exact(tau))
         wanted(slope >= 0 and size > 0, "a slope or a size is negative")
@@ -231,12 +233,12 @@ class Part:
         return slope / norm, level / norm
 
     def floor(self, *multipliers: Any) -> arb:
-        """A number that no empirical risk is below."""
+        """Return a number that no empirical risk is below."""
         return self.cheapest(list(map(arb.__add__, self.excess, self.tilts(multipliers)))) + self.least
 
     def pieces(self, leaf: dict[str, Any], value: fmpq) -> Iterator[tuple[fmpq, fmpq, arb, arb]]:
-        """Intervals that cover all empirical risks below the value, with a line for each: the upper envelope of the
-        lines through the midpoints of the balls, which is not relied on."""
+        """Yield intervals that cover all empirical risks below the value, with a line for each: the upper envelope of
+        the lines through the midpoints of the balls, which is not relied on."""
         lines = [line for line in (self.line(*each) for each in leaf["lines"]) if all(map(arb.is_finite, line))]
         lines.append((arb(0), arb(0 if self.problem.order is None else 1)))
         rest = [(slope.mid().fmpq(), height.mid().fmpq(), slope, height) for slope, height in lines]
@@ -254,7 +256,8 @@ KINDS: dict[str, tuple[type[Problem], type[Part]]] = {"bound": (Problem, Part)}
 
 
 def leaves(node: Any, size: int, inside: Any, outside: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The leaves of a tree, what is in the support and what is not; posteriors go "in" with weight on a classifier."""
+    """Yield the leaves of a tree, what is in the support and what is not; posteriors go "in" with weight on a
+    classifier."""
     if "split" not in node:
         yield node, inside, outside
         return
@@ -265,7 +268,7 @@ def leaves(node: Any, size: int, inside: Any, outside: Any) -> Iterator[tuple[An
 
 
 def leaf_fails(kind: Any, problem: Problem, leaf: dict[str, Any], inside: Any, outside: Any, value: fmpq) -> str | None:
-    """Why a leaf does not prove that its bounds are at least a value: "" where the balls do not say."""
+    """Return why a leaf does not prove that its bounds are at least a value: "" where the balls do not say."""
     part, said, failure = kind(problem, inside, outside), leaf.get("empty"), None
     if part.is_empty or (said == "sizes" and part.room < 0):
         return None
@@ -294,7 +297,7 @@ def decide(fails: Callable[..., str | None], *arguments: Any) -> None:
 
 
 def check(record: dict[str, Any]) -> str:
-    """What a proof proves, in a sentence."""
+    """Return what a proof proves, in a sentence."""
     wanted(record["format"] == "pacb-proof" and record["version"] == 1, "the format is not pacb-proof, version 1")
     text = json.dumps(record["problem"], sort_keys=True, separators=(",", ":")).encode()
     wanted(record["problem_digest"] == hashlib.sha256(text).hexdigest(), "problem_digest is that of another problem")
@@ -319,13 +322,13 @@ def check(record: dict[str, Any]) -> str:
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON, in which no name stands twice: readers would differ about its value."""
+    """Return an object of JSON, in which no name stands twice: readers would differ about its value."""
     wanted(len(dict(pairs)) == len(pairs), "a name stands twice in an object")
     return dict(pairs)
 
 
 def verify(file: str) -> tuple[int, str]:
-    """The answer on a file, and a sentence."""
+    """Return the answer on a file, and a sentence."""
     try:
         return PROVEN, check(json.loads(Path(file).read_bytes(), object_pairs_hook=once))
     except NotProven as reason:

@@ -31,7 +31,7 @@ class Pairs(verify.Problem):
         self.distinct = True
 
     def read_risks(self, record: dict[str, Any]) -> list[fmpq]:
-        """The diagonal of A: EᵀE/m with the errors E on each example, or without them the doubles."""
+        """Return the diagonal of A: EᵀE/m with the errors E on each example, or without them the doubles."""
         rows, errors, self.shift = record["tandem_risks"], record["errors"], fmpq(0)
         counts: list[Any] = [None] * len(rows)
         if errors is not None:
@@ -50,11 +50,11 @@ class Pairs(verify.Problem):
         return [row[i] for i, row in enumerate(matrix)]
 
     def beside(self, q: Sequence[fmpq]) -> list[fmpq]:
-        """A q."""
+        """Return A q."""
         return (self.matrix * fmpq_mat(len(q), 1, list(q))).entries()
 
     def measure(self, q: dict[int, fmpq]) -> tuple[arb, arb]:
-        """s and V of a posterior."""
+        """Return s and V of a posterior."""
         _, size = super().measure(q)
         beside = self.beside([q.get(i, fmpq(0)) for i in range(self.size)])
         return arb(sum(w * beside[i] for i, w in q.items())), 2 * size if self.order is None else size**2
@@ -69,7 +69,7 @@ class Tangents(verify.Part):
         self.smallest = arb(0)
 
     def line(self, gamma: Any, theta: Any, tau: Any, *rest: Any) -> tuple[arb, arb]:
-        """Slope and height of the line for pairs."""
+        """Return slope and height of the line for pairs."""
         pairs, rows = self.pairs, len(self.rows)
         point = [verify.exact(weight) for weight in rest[rows:]]
         verify.wanted(len(point) == pairs.size and min(point) >= 0, "a tangent has no weight for each classifier")
@@ -87,12 +87,13 @@ class Tangents(verify.Part):
         return steep * slope, steep * height - size**2
 
     def floor(self, *multipliers: Any) -> arb:
-        """A number that no risk of pairs is below, as the lines have it."""
+        """Return a number that no risk of pairs is below, as the lines have it."""
         return self.smallest
 
 
 def indefinite(matrix: list[list[fmpq]], shift: fmpq) -> str | None:
-    """Why a symmetric matrix plus a multiple of one is not positive definite, by its pivots: "" if balls do not say."""
+    """Return why a symmetric matrix plus a multiple of one is not positive definite, by its pivots: "" if balls do not
+    say."""
     rows = [[arb(row[i] + shift), *map(arb, row[i + 1 :])] for i, row in enumerate(matrix)]
     for k, row in enumerate(rows):
         if not row[0] > 0:

@@ -88,13 +88,13 @@ class CrossCheck:
         )
 
     def to_frame(self) -> Any:
-        """The rows as a pandas DataFrame."""
+        """Return the rows as a pandas DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.rows, columns=CheckRow._fields)
 
     def as_dict(self) -> dict[str, Any]:
-        """The table as JSON-ready values (NaN and infinities become None)."""
+        """Return the table as JSON-ready values (NaN and infinities become None)."""
         rows = [{column: finite(value) for column, value in row._asdict().items()} for row in self.rows]
         return {
             "reference": self.reference,
@@ -128,12 +128,12 @@ class CrossCheck:
         return "\n".join([*terminal.aligned(_HEADINGS, self._cells()), *self._remarks()])
 
     def _cells(self) -> list[list[str]]:
-        """The rows as they are shown."""
+        """Return the rows as they are shown."""
         rows = [[(getattr(row, name), shown) for name, (_, shown) in _SHOWN.items()] for row in self.rows]
         return [["-" if value is None or value != value else shown(value) for value, shown in row] for row in rows]
 
     def _remarks(self) -> list[str]:
-        """What the comparison rests on."""
+        """Return what the comparison rests on."""
         lines = [f"reference: {self.reference}, bound {at_most(self.reference_bound, 12)}; tolerance {self.tol:g}"]
         if self.lower_bound is not None:
             below = self.reference_bound - self.lower_bound
@@ -217,7 +217,7 @@ def cross_check(
 def _attempt(
     problem: Problem, solver: str | Solver, options: dict[str, Any], time_limit: float | None
 ) -> Solution | tuple[str, str]:
-    """A solution, or (status, reason). One solver's exception must not hide what the others found."""
+    """Return a solution, or (status, reason). One solver's exception must not hide what the others found."""
     try:
         method = solver if isinstance(solver, Solver) else get_solver(solver)
         if time_limit is not None and method.keeps_time_limit:
@@ -255,7 +255,7 @@ def _row(
 
 
 def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.inf) -> str:
-    """What to say of a solution whose bound differs from the reference by ``gap``.
+    """Return what to say of a solution whose bound differs from the reference by ``gap``.
 
     ``smallest`` is the smallest bound that any solver found.
     """

@@ -81,7 +81,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
 def _told(
     problem: Problem, proof: Proof | Tangent | CommonRisk | None, bound: float, message: str
 ) -> tuple[float | None, str]:
-    """What a proof proves, and the message with what is to be said of it."""
+    """Return what a proof proves, and the message with what is to be said of it."""
     if proof is None:
         return None, message
     try:
@@ -98,7 +98,7 @@ def _told(
 
 
 def supported_claim(status: str, kkt_residual: float, violation: float) -> str:
-    """The strongest of "optimal", "acceptable", "not_converged" that a claim and the recomputed residuals allow.
+    """Return the strongest of "optimal", "acceptable", "not_converged" that a claim and the recomputed residuals allow.
 
     ``violation`` is the distance from the simplex, or by how much a constraint is broken, whichever is larger.
 
@@ -112,7 +112,7 @@ def supported_claim(status: str, kkt_residual: float, violation: float) -> str:
 
 
 def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:
-    """Solver output as a posterior (negative noise cut off, sum one), and how far off the simplex it was.
+    """Return solver output as a posterior (negative noise cut off, sum one), and how far off the simplex it was.
 
     The posterior is None when nothing usable is left.
     """
@@ -147,7 +147,7 @@ _ARRAYS = (np.ndarray, list, tuple)
 
 
 def check_form(outcome: object, size: int) -> Outcome:
-    """What a solver returned, when it has the form of an outcome; another package's may return anything."""
+    """Return what a solver returned, when it has the form of an outcome; another package's may return anything."""
     if not isinstance(outcome, Outcome):
         raise BadOutcome(f"it returned {reprlib.repr(outcome)}; it must return an Outcome")
     for field, fits, expected in _FORM:

@@ -65,7 +65,7 @@ class SolutionPath:
         }
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a line per value; multipliers are columns "multiplier of …"."""
+        """Return a pandas DataFrame with a line per value; multipliers are columns "multiplier of …"."""
         import pandas
 
         fields = ("bound", "lower_bound", "empirical_risk", "divergence", "support_size", "status", "is_global")
@@ -144,7 +144,7 @@ def path(
 
 
 def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> BoundProblem:
-    """The problem at one value of the parameter."""
+    """Return the problem at one value of the parameter."""
     limits = named_limits(problem.constraints)
     if parameter in OF_THE_BOUND and parameter in limits:
         raise InputError(f"parameter is {parameter!r}, which is a row of the problem, too; give the row another name.")

@@ -36,25 +36,25 @@ def _listed(files: tuple[FileEntry, ...]) -> dict[str, Any]:
 
 
 def solver_names() -> list[str]:
-    """Names of all registered solvers, whether or not they can run here."""
+    """Return names of all registered solvers, whether or not they can run here."""
     return list(_entry_points())
 
 
 def named_solver(text: str) -> str:
-    """The name of a solver that a user typed: itself, or that of the solver in a file ``mine.py:SOLVER``, or that of a
-    program ``nl:PROGRAM``.
+    """Return the name of a solver that a user typed: itself, or that of the solver in a file ``mine.py:SOLVER``, or
+    that of a program ``nl:PROGRAM``.
     """
     return made_known(text, solver_names, _solver)
 
 
 def solver_identity(name: str) -> str:
-    """What tells a solver from others of its name: for one in a file, a digest of the file."""
+    """Return what tells a solver from others of its name: for one in a file, a digest of the file."""
     entry = _entry_points().get(name)
     return f"{name} {entry.digest}" if isinstance(entry, FileEntry) else name
 
 
 def get_solver(name: str) -> Solver:
-    """The registered solver of that name."""
+    """Return the registered solver of that name."""
     points = _entry_points()
     check_kind("solver", name, str, "the name of a solver, or a Solver")
     if name not in points:
@@ -71,7 +71,7 @@ def _loaded(entry: Any) -> Solver:
 
 
 def _solver(found: object) -> Solver:
-    """What an entry point names, when it is a solver."""
+    """Return what an entry point names, when it is a solver."""
     if not isinstance(found, Solver):
         raise TypeError(f"it is {reprlib.repr(found)}, not an instance of pacb_models.solver.Solver")
     return found
@@ -87,7 +87,7 @@ class _Unloadable(Solver):
         return self.reason
 
     def unsupported(self, problem: Problem) -> None:
-        """Nothing is known of what it handles; :meth:`missing` has the reason that counts."""
+        """Refuse nothing, as nothing is known of it; :meth:`missing` has the reason that counts."""
         return None
 
 
@@ -100,7 +100,7 @@ class Availability(str):
 
 
 def available_solvers(problem: Problem | None = None) -> dict[str, Availability]:
-    """Every registered solver with what keeps it from running here (or on ``problem``); empty when nothing does.
+    """Return every registered solver with what keeps it from running here (or on ``problem``); empty when nothing does.
 
     >>> import pacb_models as pm
     >>> pm.available_solvers()["frontier"].available
@@ -119,7 +119,7 @@ def available_solvers(problem: Problem | None = None) -> dict[str, Availability]
 
 
 def _asked(question: Callable[..., str | None], *arguments: object) -> str | None:
-    """What a solver says that keeps it from running; an exception keeps it too, and no other solver."""
+    """Return what a solver says that keeps it from running; an exception keeps it too, and no other solver."""
     try:
         return question(*arguments)
     except (Exception, SystemExit) as reason:
@@ -127,12 +127,12 @@ def _asked(question: Callable[..., str | None], *arguments: object) -> str | Non
 
 
 def capable_solvers(problem: Problem) -> list[str]:
-    """Names of the solvers that can handle the problem, installed or not."""
+    """Return names of the solvers that can handle the problem, installed or not."""
     return [name for name in solver_names() if _asked(get_solver(name).refusal, problem) is None]
 
 
 def choose(problem: Problem, solver: str | Solver) -> Solver:
-    """The method for a problem, or an error that says why it cannot run."""
+    """Return the method for a problem, or an error that says why it cannot run."""
     if solver == "auto":
         return _automatic(problem)
     method = solver if isinstance(solver, Solver) else get_solver(solver)
@@ -149,7 +149,8 @@ def choose(problem: Problem, solver: str | Solver) -> Solver:
 
 
 def _automatic(problem: Problem) -> Solver:
-    """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
+    """Return the first exact solver that can, else the first that can. Exact ones are listed first, so few are
+    imported."""
     fallback = None
     for entry in _entry_points().values():
         method = _loaded(entry)

@@ -111,7 +111,8 @@ def solve_many(
 
 
 def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
-    """What a method makes of a problem, and the seconds; one that fails in any way of its own has the status "error".
+    """Return what a method makes of a problem, and the seconds; one that fails in any way of its own has the status
+    "error".
 
     Options that it refuses, software and memory that are missing, and an interrupt are not its own: they stay
     exceptions.

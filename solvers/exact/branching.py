@@ -60,7 +60,7 @@ class SupportFrontier(Frontier):
         return 1.0 - math.exp(min(z, LARGEST)) * self.y
 
     def chosen(self, z: float) -> NDArray[np.bool_]:
-        """The heaviest support that is allowed, or nearly; the best value for its size comes first."""
+        """Return the heaviest support that is allowed, or nearly; the best value for its size comes first."""
         terms = self.p * self.divergence.potentials(self._prices(z))
         chosen, room = self.forced.copy(), self.room
         for i in np.lexsort((-terms, -terms / np.maximum(self.sizes, 1e-300))).tolist():
@@ -102,7 +102,7 @@ class SupportFrontier(Frontier):
         return float(brentq(excess, low, high, xtol=1e-12))
 
     def support(self, z: float) -> NDArray[np.bool_]:
-        """The support at a coordinate among all classifiers of the problem."""
+        """Return the support at a coordinate among all classifiers of the problem."""
         support = np.zeros(self.region.problem.size, dtype=bool)
         members = self.members if self.region.members is None else self.region.members[self.members]
         support[members[self._weights(min(z, self.last)) > 0.0]] = True
@@ -110,7 +110,7 @@ class SupportFrontier(Frontier):
 
 
 def needed_members(region: Region, risks: Array) -> NDArray[np.intp]:
-    """The classifiers that can be in the heaviest support at some level.
+    """Return the classifiers that can be in the heaviest support at some level.
 
     Where classifiers are counted, one is never needed when as many as may be have no larger risk and no smaller prior.
     """
@@ -142,7 +142,7 @@ class _Part:
     parts: tuple[_Part, ...] = ()
 
     def tree(self) -> Node:
-        """This branch as a part of a proof."""
+        """Return this branch as a part of a proof."""
         return Branch(self.split, *(part.tree() for part in self.parts)) if self.parts else self.node
 
 
@@ -234,7 +234,7 @@ class Branching:
             part.split = int(np.argmin(np.where(decided, math.inf, self.problem.risks)))
 
     def _emptiness(self, part: _Part, allowed: NDArray[np.bool_]) -> Empty | None:
-        """What shows that no posterior is in a branch, on the classifiers that can have weight in it."""
+        """Return what shows that no posterior is in a branch, on the classifiers that can have weight in it."""
         if self.limit.exact_size(part.inside) > self.limit.exact_total():
             return Empty()
         contradiction = np.zeros(len(self.posteriors.rows)) if not allowed.any() else None
@@ -243,7 +243,7 @@ class Branching:
         return None if contradiction is None else Empty(contradiction / self.posteriors.scales)
 
     def _try(self, wanted: NDArray[np.bool_], inside: frozenset[int]) -> None:
-        """The minimum on those of some classifiers for which there is room, if it is feasible."""
+        """Try the minimum on those of some classifiers for which there is room, if it is feasible."""
         support, room = np.zeros(wanted.size, dtype=bool), self.total
         by_risk = np.flatnonzero(wanted)[np.argsort(self.problem.risks[wanted], kind="stable")]
         for i in [*sorted(inside), *by_risk.tolist()]:
@@ -274,7 +274,7 @@ class Branching:
             self.best, self.posterior = bound, q
 
     def _relaxed(self, allowed: NDArray[np.bool_]) -> tuple[Leaf, Array, Array]:
-        """Lines, the minimum and its multipliers over the posteriors on some classifiers, whatever the limit."""
+        """Return lines, the minimum and its multipliers over the posteriors on some classifiers, whatever the limit."""
         key = allowed.tobytes()
         if key not in self.relaxed:
             prior: Any = None if self.problem.uniform_prior else self.problem.prior

@@ -133,11 +133,12 @@ class _Search:
         return Intervals(np.array([b.size for _, b in pairs]), lines, beyond, self.best)
 
     def _interval(self, a: _Cut, b: _Cut) -> tuple[float, float, _Cut, _Cut]:
-        """The interval between two sizes behind its lower bound; sizes differ, so that cuts are never compared."""
+        """Return the interval between two sizes behind its lower bound; sizes differ, so that cuts are never
+        compared."""
         return self.limited.lowest(a.size, b.size, np.vstack((a.rows, b.rows)), self.best), a.size, a, b
 
     def _cut(self, size: float) -> _Cut:
-        """The lines at a size; the best posterior there is tried."""
+        """Return the lines at a size; the best posterior there is tried."""
         limits, own = self.limits.copy(), self.limits.size - len(self.limited.others)
         limits[own:] = np.maximum(self.limited.level(size) - LESS, 0.0)
         posteriors = self.limited.posteriors.with_limits(limits)
@@ -166,8 +167,9 @@ class _Search:
 
 
 def _of_size(frontier: ConstrainedFrontier, size: float, z: float) -> float:
-    """The coordinate of the largest size up to a number, looked for from another one on, and not far beyond the one
-    where empirical risk and size are exchanged at the bound's own rate; the first one where all sizes are larger."""
+    """Return the coordinate of the largest size up to a number, looked for from another one on, and not far beyond the
+    one where empirical risk and size are exchanged at the bound's own rate; the first one where all sizes are
+    larger."""
     problem, unit = frontier.problem, math.log(frontier.spread or 1.0)
 
     def excess(z: float) -> float:

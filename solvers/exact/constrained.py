@@ -51,7 +51,7 @@ class ConstrainedFrontier(Frontier):
         self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
 
     def spent(self, lines: int, most: int) -> bool:
-        """True also when there were as many passes as there may be."""
+        """Return True also when there were as many passes as there may be."""
         return super().spent(lines, most) or self.tilting.passes > self.passes
 
     @property
@@ -63,7 +63,7 @@ class ConstrainedFrontier(Frontier):
         return (start.x, start.T), (start.x, start.T)
 
     def minimiser(self, z: float) -> Minimiser:
-        """The minimiser at a coordinate, found from the one next to it; that one itself where none is found."""
+        """Return the minimiser at a coordinate, found from the one next to it; that one itself where none is found."""
         z = min(z, self.last)
         if z not in self.known:
             start = self._near(z)
@@ -119,7 +119,7 @@ class ConstrainedFrontier(Frontier):
         return Lines(table[:, 0], table[:, 1], *self.region.supporting(table[:, 2:]))
 
     def _exact(self, z: float) -> Array:
-        """Risk and size of the minimiser at a coordinate, and the row of its line."""
+        """Return risk and size of the minimiser at a coordinate, and the row of its line."""
         found, q = self.minimiser(z), self.posterior(z)
         at = float(np.dot(q, self.y)), self.problem.divergence_size(q)
         return np.array([*at, found.gamma, found.theta, found.size, *(found.multipliers / self.posteriors.scales)])
@@ -134,7 +134,7 @@ class ConstrainedFrontier(Frontier):
         return z
 
     def coordinate(self, gamma: float, size: float) -> float:
-        """The coordinate of the line with a slope that touches at a size."""
+        """Return the coordinate of the line with a slope that touches at a size."""
         return min(math.log(gamma) + self.tilting.growth * math.log(size / self.tilting.unit), self.last)
 
     def posterior(self, z: float) -> Array:
@@ -142,7 +142,7 @@ class ConstrainedFrontier(Frontier):
         return q / float(np.add.reduce(q))
 
     def leaf(self, z: Array) -> Leaf:
-        """The lines at some coordinates, and that of the smallest size, as a part of a proof."""
+        """Return the lines at some coordinates, and that of the smallest size, as a part of a proof."""
         return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
 
 
@@ -157,7 +157,7 @@ def search_set(problem: BoundProblem, proof: Proof | None = None, passes: int = 
 
 
 def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
-    """The minimum of a constrained problem with its proof."""
+    """Return the minimum of a constrained problem with its proof."""
     from .branching import Branching
 
     assert problem.posteriors is not None
@@ -167,7 +167,7 @@ def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
 
 
 def _coordinates(frontier: ConstrainedFrontier, proof: Proof | None) -> Array | None:
-    """Where another problem's proof has its lines."""
+    """Return where another problem's proof has its lines."""
     if not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
         return None
     lines = proof.tree.lines[proof.tree.lines[:, 0] > 0.0]

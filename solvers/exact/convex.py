@@ -20,12 +20,12 @@ LEFT_OPEN = 5e-10
 
 
 def is_linear(problem: BoundProblem) -> bool:
-    """True when the bound is a linear function of empirical risk and size."""
+    """Return True when the bound is a linear function of empirical risk and size."""
     return problem.distance_function.affine and problem.budget_at(problem.divergence_size(problem.prior)).bend == 0.0
 
 
 def proof_of_convex(problem: Problem, posterior: np.ndarray | None) -> Proof | CommonRisk | None:
-    """What proves that a posterior is the minimum of a convex bound, if it is; None for other bounds."""
+    """Return what proves that a posterior is the minimum of a convex bound, if it is; None for other bounds."""
     if posterior is None:
         return None
     if isinstance(problem, DirectProblem):

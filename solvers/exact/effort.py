@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def _growing(first: float, factor: float, count: int) -> NDArray[np.float64]:
-    """Zero, and distances to both sides that grow geometrically."""
+    """Return zero, and distances to both sides that grow geometrically."""
     found = first * factor ** np.arange(count)
     return np.concatenate((-found, [0.0], found))
 

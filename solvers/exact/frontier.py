@@ -66,7 +66,7 @@ class FrontierSearch(Solver):
     honours = ("average", "weights", "support")
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
-        """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
+        """Merge large sets, and small ones where few of their risks differ and a line costs a pass over them."""
         risks, few = problem.risks, FEW * problem.size
         if risks.size >= MERGED_FROM:
             return True
@@ -102,7 +102,7 @@ class FrontierSearch(Solver):
 
 
 def _from_bins(problem: BoundProblem, frontier: Frontier) -> np.ndarray | None:
-    """The coordinates that a search on few classifiers needs, each standing for those of nearly equal risk."""
+    """Return the coordinates that a search on few classifiers needs, each standing for those of nearly equal risk."""
     place = np.empty(problem.size, dtype=np.intp)
     np.multiply(frontier.y, (BINS - 0.5) / frontier.spread, out=place, casting="unsafe")
     mass = np.bincount(place, frontier.p, BINS)

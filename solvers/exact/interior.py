@@ -77,7 +77,7 @@ class Interior:
         self.shares = np.concatenate((self.p, self.p[self.capped], np.ones(len(self.rows))))
 
     def at(self, beta: float) -> tuple[Array, float, Array]:
-        """The weights, θ and the multipliers of the rows."""
+        """Return the weights, θ and the multipliers of the rows."""
         multipliers = np.zeros(self.broken.size)
         if not self.on.size:
             return self.fixed, 0.0, multipliers
@@ -125,8 +125,8 @@ class Interior:
         return PrimalDual(q, w, max(0.1 * abs(theta), 0.01) * self.shares / w, theta)
 
     def _residuals(self, here: PrimalDual, beta: float, centre: float, counts: Array | None = None) -> Residuals:
-        """What is lacking; a slope counts as much as its weight, or as ``counts`` says. By the prior, a weight that
-        falls to nothing would count until its multiplier has followed, and hold up all steps."""
+        """Return what is lacking; a slope counts as much as its weight, or as ``counts`` says. By the prior, a weight
+        that falls to nothing would count until its multiplier has followed, and hold up all steps."""
         q = self._whole(here.q)
         size = self.divergence.size(q, self.prior)
         pairs, half = self.divergence.pairs(size), self.pairs @ q
@@ -142,7 +142,7 @@ class Interior:
         )
 
     def _step(self, here: PrimalDual, found: Residuals, beta: float, mu: float) -> PrimalDual | None:
-        """The next iterate; None where no step leaves smaller residuals."""
+        """Return the next iterate; None where no step leaves smaller residuals."""
         _, w, u, _ = here
         newton = self._factorised(here, found, beta)
         flat = newton(np.zeros(w.size))
@@ -161,7 +161,7 @@ class Interior:
         return None
 
     def _factorised(self, here: PrimalDual, found: Residuals, beta: float) -> Any:
-        """Newton's equations, as a function of the products of slacks and multipliers that are aimed at."""
+        """Return Newton's equations, as a function of the products of slacks and multipliers that are aimed at."""
         q, w, u, _ = here
         n, split, ratios = self.on.size, self.on.size + self.capped.size, u / w
         pairs = self.divergence.pairs(found.size)
@@ -195,6 +195,6 @@ class Interior:
 
 
 def _longest(values: Array, step: Array) -> float:
-    """The largest share of a step, at most one, that leaves no value below zero."""
+    """Return the largest share of a step, at most one, that leaves no value below zero."""
     falls = step < 0.0
     return min(float((values[falls] / -step[falls]).min(initial=1.0)), 1.0)

@@ -10,7 +10,7 @@ from .search import Search
 
 
 def outcome(search: Search, leaf: Leaf) -> Outcome:
-    """The best minimum with its proof, and the other minima that were met."""
+    """Return the best minimum with its proof, and the other minima that were met."""
     best, *others = search.minima
     posterior, value = search.frontier.posterior, search.problem.divergence_function.value
     message = "the search met no other local minimum."
@@ -24,7 +24,8 @@ def outcome(search: Search, leaf: Leaf) -> Outcome:
 
 
 def needed(search: Search) -> NDArray[np.float64]:
-    """The coordinates of few lines that show as much: every eighth one, and those between where a vertex is open."""
+    """Return the coordinates of few lines that show as much: every eighth one, and those between where a vertex is
+    open."""
     z, s, h = search.points[[0, 3, 4]][:, search.visible]
     used = np.arange(z.size) % 8 == 0
     used[-1:] = True

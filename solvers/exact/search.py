@@ -87,14 +87,14 @@ class Search:
         self.points = points if new.all() else points[:, new]
 
     def _balance(self, line: Lines) -> Any:
-        """Negative where the bound falls along the frontier."""
+        """Return a number that is negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
         balance = self.distance.balance(self.frontier.risk(line.x), budget.value, line.slope * budget.slope)
         at_most, at_least = (min, max) if isinstance(balance, float) else (np.minimum, np.maximum)
         return at_most(at_least(balance, -1e3), 1e3)
 
     def _root(self, low: int) -> float:
-        """Where the balance is zero between a point and the next one."""
+        """Return where the balance is zero between a point and the next one."""
         known = dict(self.points[::5, low : low + 2].T.tolist())
         accuracy: dict[str, Any] = {"xtol": 1e-11, "rtol": 1e-14, "full_output": True}
         root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), *known, **accuracy)
@@ -144,7 +144,7 @@ class Search:
         return bool(roots)
 
     def _cuts(self, open_: NDArray[np.bool_], z: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Coordinates inside the open intervals, and beyond the ends where they are open."""
+        """Return coordinates inside the open intervals, and beyond the ends where they are open."""
         wide = np.diff(z) > 1e-13 * np.maximum(np.abs(z[:-1]), 1.0)
         inside = np.flatnonzero(open_[1:-1] & wide)[: self.effort.cuts]
         low, width = z[inside], z[inside + 1] - z[inside]
@@ -158,7 +158,7 @@ class Search:
         return np.concatenate(parts)
 
     def reaches(self, x: NDArray[np.float64], size: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:
-        """Where the bound is at least a number."""
+        """Return where the bound is at least a number."""
         budget = self.problem.budget_at(np.maximum(size, self.start[1]))
         return self.distance.reaches(self.frontier.risk(x), budget.value, bound)
 
@@ -168,7 +168,7 @@ class Search:
         return Minimum(float(self.problem.bound_at(self.frontier.risk(x), size)), z, self.frontier.least + x, size)
 
     def _distinct(self) -> list[Minimum]:
-        """The best first: of equal bounds that of a stationary point, not of an end; each minimum once."""
+        """Return each minimum once, the best first: of equal bounds that of a stationary point, not of an end."""
         minima = [min(self.minima, key=lambda each: (each.bound, math.isinf(each.z)))]
         for each in sorted(self.minima):
             apart = all(abs(each.L - other.L) > 1e-12 * self.frontier.spread for other in minima)

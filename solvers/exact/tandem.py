@@ -58,11 +58,11 @@ class TangentPoint(NamedTuple):
     row: Array
 
     def left(self, beta: float) -> float:
-        """How far the risks are from being those of the posterior."""
+        """Return how far the risks are from being those of the posterior."""
         return beta * float(np.ptp(self.risks - self.tilted))
 
     def value(self, beta: float) -> float:
-        """What is minimised."""
+        """Return what is minimised."""
         return self.V + beta * self.s
 
 
@@ -124,7 +124,7 @@ class TandemFrontier(Frontier):
     # -- The minimiser at one slope ----------------------------------------------------------------------------------
 
     def point(self, z: float) -> TangentPoint:
-        """The minimiser at a coordinate, found from the nearest one that is known."""
+        """Return the minimiser at a coordinate, found from the nearest one that is known."""
         z = min(z, self.last)
         if z not in self.known and (self.constrained or self.problem.order > LARGEST_ORDER):
             self.known[z] = self._inside(math.exp(z))
@@ -135,7 +135,7 @@ class TandemFrontier(Frontier):
         return self.known[z]
 
     def _inside(self, beta: float) -> TangentPoint:
-        """The minimiser at β as the interior-point method finds it, with the line of its own multipliers."""
+        """Return the minimiser at β as the interior-point method finds it, with the line of its own multipliers."""
         q, theta, nu = self.interior.at(beta)
         half, size = self.matrix @ q, max(self.divergence.size(q, self.p), 0.0)
         pairs, risks = self.divergence.pairs(size), 2.0 * half
@@ -170,7 +170,8 @@ class TandemFrontier(Frontier):
         return self._at(here.risks, beta)._replace(posterior=here.posterior, s=here.s, size=here.size, V=here.V)
 
     def _at(self, tilted: Array, beta: float) -> TangentPoint:
-        """The posterior at some tilted risks: the point of their frontier whose line has the slope β for the pairs."""
+        """Return the posterior at some tilted risks: the point of their frontier whose line has the slope β for the
+        pairs."""
         frontier = self.divergence.frontier(tilted, self.p, False)
         z, (q, size) = self._coordinate(frontier, beta)
         pairs = self.divergence.pairs(size)
@@ -180,7 +181,8 @@ class TandemFrontier(Frontier):
         return TangentPoint(tilted, q, 2.0 * half, dot(q, half), size, float(pairs.value), row)
 
     def _coordinate(self, frontier: Frontier, beta: float) -> tuple[float, tuple[Array, float]]:
-        """Where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is often nearly straight."""
+        """Return where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is often nearly
+        straight."""
 
         def excess(z: float) -> float:
             line = frontier.line(z)
@@ -204,7 +206,8 @@ class TandemFrontier(Frontier):
         return z, (q, max(self.divergence.size(q, self.p), 0.0))
 
     def _response(self, here: TangentPoint, beta: float, fresh: bool) -> Array:
-        """How the risks of the tangent answer to a step of Newton's method for :math:`V + \\beta s` on the simplex."""
+        """Return how the risks of the tangent answer to a step of Newton's method for :math:`V + \\beta s` on the
+        simplex."""
         if fresh or self.factor is None:
             on = np.flatnonzero(here.posterior > 0.0)
             q, p = here.posterior[on], self.p[on]
@@ -226,7 +229,7 @@ class TandemFrontier(Frontier):
 
 
 def minimise(problem: TandemProblem) -> Outcome:
-    """The minimum of a bound for votes with its proof."""
+    """Return the minimum of a bound for votes with its proof."""
     frontier = TandemFrontier(problem)
     search = Search(problem, frontier, VOTES)
     search.run()
