@@ -64,13 +64,6 @@ def test_hessian_is_sparse_when_lifted_and_dense_when_substituted(divergence, di
     assert substituted <= size + 1 if separable else substituted >= size**2
 
 
-def test_model_can_be_printed_and_read(capsys):
-    make("kl", "chi2").pyomo_model("lifted").pprint()
-    text = capsys.readouterr().out
-    for name in ("kl", "normalised", "empirical_risk", "divergence", "upper_root", "bound"):
-        assert name in text
-
-
 @pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
 @pytest.mark.parametrize("parametrised", [True, False])
 @settings(max_examples=10)

@@ -13,7 +13,6 @@ from scipy.optimize import linprog
 
 import pacb_models as pm
 from pacb_models.constraints import Posteriors
-from pacb_models.constraints.kinds import with_limit
 from pacb_models.constraints.posteriors import cheapest
 from pacb_models.constraints.wording import findings
 from pacb_models.errors import InputError
@@ -210,11 +209,6 @@ def random_set(draw, rows=3):
 
 
 sets = st.composite(random_set)()
-
-
-def test_a_limit_is_changed_in_its_place():
-    before, changed, after = with_limit(EVERY[:1] + [pm.support(at_most=2)] + EVERY[2:3], 1, "at_most", 3)
-    assert before is EVERY[0] and after is EVERY[2] and changed.at_most == 3
 
 
 @settings(max_examples=60)

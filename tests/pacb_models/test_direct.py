@@ -12,9 +12,7 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.models.direct_bounds import build_direct
 from pacb_models.names import DISTANCES
-from pacb_models.solvers.convex.conic import SETTINGS
 
 from ..drawn import arrays, priors, some_weights, weights
 from .direct_reference import DirectReference
@@ -101,19 +99,6 @@ def test_minimum_is_the_root_in_forty_digits(divergence, distance, order):
     assert (solution.solver, solution.status, solution.is_global) == ("direct", "optimal", True)
     assert solution.lower_bound <= own
     assert true <= solution.bound <= true + 1e-12
-
-
-@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
-def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
-    """The largest common risk by Clarabel, in the model's units, and the bound of its multipliers."""
-    risks, prior = [0.15, 0.2, 0.17, 0.22, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2]
-    problem = pair(divergence, distance, order, risks, 60, prior, constant="one-sided")[1]
-    model = build_direct(problem)
-    model.problem.solve(solver="CLARABEL", **SETTINGS["CLARABEL"])
-    root = problem.common_risk.high
-    assert min(risks) + model.units.unit * model.problem.value == pytest.approx(root, abs=1e-9)
-    (weights,) = model.readings()
-    assert problem.bound(weights / weights.sum()) == pytest.approx(root, abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,6 @@ def test_catonis_constant_is_the_moment(beta):
         assert float(moment) == pytest.approx(Catoni(beta).constant(m, "kl", 1.0, "exact"), rel=1e-12)
 
 
-@pytest.mark.parametrize("beta", [1e-3, 0.4, 20.0])
-def test_catonis_derivatives(beta):
-    pm.check_derivatives(Catoni(beta))
-
-
 @pytest.mark.outside
 @pytest.mark.parametrize("distance", [Relative(), Catoni(0.3), Catoni(2.0)], ids=repr)
 def test_every_solver_agrees(distance):

@@ -26,7 +26,6 @@ COMBINATIONS = [
 ]
 SAMPLES = (1, 2, 9, 30)
 
-combinations = st.sampled_from(COMBINATIONS)
 # Risks are multiples of a thousandth, zero and one among them; weights may be zero, priors not.
 risk_vectors = arrays(int, st.integers(1, 6), elements=st.integers(0, 1000)).map(lambda k: k / 1000)
 deltas = st.sampled_from([0.001, 0.01, 0.05, 0.5])
@@ -38,8 +37,9 @@ def distribution(draw, size: int, least: int) -> np.ndarray:
 
 
 @st.composite
-def cases(draw):
-    divergence, order, distance, which = draw(combinations)
+def cases(draw, combinations=tuple(COMBINATIONS)):
+    """A problem, its reference and a posterior."""
+    divergence, order, distance, which = draw(st.sampled_from(combinations))
     risks = draw(risk_vectors)
     prior = distribution(draw, risks.size, 1)
     posterior = distribution(draw, risks.size, 0)
@@ -51,27 +51,16 @@ def cases(draw):
 
 
 @pytest.mark.long
-@settings(max_examples=300)
-@given(cases())
-def test_bound_agrees_with_forty_digits(case):
-    problem, reference, posterior = case
+@pytest.mark.parametrize("combination", COMBINATIONS)
+@settings(max_examples=15)
+@given(st.data())
+def test_bound_agrees_with_forty_digits(combination, data):
+    problem, reference, posterior = data.draw(cases([combination]))
+    assert problem.constant_value == pytest.approx(float(reference.constant), rel=1e-11)
     value, exact = problem.bound(posterior), reference(numbers(posterior))
     # Far inside the digits that a certificate shows; never below by more than the rounding of L + ….
     assert abs(value - exact) <= 1e-11 * exact
     assert value >= exact * (1 - 1e-14)
-
-
-@pytest.mark.parametrize("divergence, order, distance, which", COMBINATIONS)
-def test_every_combination_once(divergence, order, distance, which):
-    """The property above draws combinations; this makes sure that none is left out."""
-    risks, prior, posterior = [0.1, 0.25, 0.4], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
-    for m in SAMPLES:
-        problem = pm.BoundProblem(
-            risks, m=m, delta=0.05, distance=distance, divergence=divergence, prior=prior, constant=which, order=order
-        )
-        reference = Reference(risks, prior, m, 0.05, distance, divergence, which, order)
-        assert problem.constant_value == pytest.approx(float(reference.constant), rel=1e-11)
-        assert problem.bound(posterior) == pytest.approx(float(reference(numbers(posterior))), rel=1e-11)
 
 
 @settings(max_examples=80)

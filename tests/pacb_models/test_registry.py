@@ -1,4 +1,4 @@
-"""Finding solvers, choosing one, and judging what it returns."""
+"""Finding solvers, choosing one, judging what it returns; and many problems at once."""
 
 import math
 from importlib.metadata import EntryPoint
@@ -11,6 +11,7 @@ from pacb_models.benchmarks.harness.measurement import Measurement
 from pacb_models.benchmarks.harness.referee import Returned, by_weights
 from pacb_models.benchmarks.harness.worker import outcome
 from pacb_models.benchmarks.verdict import success
+from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Status
 from pacb_models.solver import Solver
 from pacb_models.solving import registry
@@ -242,6 +243,16 @@ def test_a_solver_that_returns_or_raises_anything_costs_its_own_row(answer, comp
     assert "agrees" in str(table)
 
 
+@pytest.mark.parametrize("reason", [pm.InputError("option a is 1."), KeyboardInterrupt(), MemoryError()])
+def test_what_is_not_the_solver_s_failure_is_handed_on(reason):
+    def answer():
+        raise reason
+
+    with pytest.raises(type(reason)) as caught:
+        pm.solve(PROBLEM, Returns(answer))
+    assert caught.value is reason
+
+
 def test_a_solver_that_cannot_say_what_it_handles_keeps_no_other_from_running(installed):
     installed(Returns(lambda: None, question=lambda: 1 / 0))
     assert "ZeroDivisionError" in pm.available_solvers(PROBLEM)["returns"]
@@ -329,3 +340,45 @@ def test_lower_bounds_are_shown_where_there_are_some():
 def test_status_words_of_the_contract():
     failures = "restoration_failed numerical_error not_converged unavailable error"
     assert set(Status) == set(f"optimal acceptable iteration_limit time_limit infeasible {failures}".split())
+
+
+# --- many problems --------------------------------------------------------------------------------------------------
+
+
+def mixture() -> list[Problem]:
+    random = np.random.default_rng(3)
+    problems = [
+        kind(random.random(size), m, distance=distance, divergence=divergence)
+        for kind in (pm.BoundProblem, pm.DirectProblem)
+        for size in (3, 5)
+        for m in (10, 100)
+        for distance in ("linear", "squared", "kl")
+        for divergence in ("chi2", "kl")
+    ]
+    random.shuffle(problems)
+    return problems
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_mixture_keeps_its_order(n_jobs):
+    problems = mixture()
+    for problem, solution in zip(problems, pm.solve_many(iter(problems), n_jobs=n_jobs), strict=True):
+        alone = pm.solve(problem)
+        np.testing.assert_array_equal(solution.posterior, alone.posterior)
+        assert (solution.bound, solution.status, solution.is_global) == (alone.bound, alone.status, alone.is_global)
+    assert pm.solve_many([], n_jobs=n_jobs) == []
+
+
+def test_another_solver():
+    problems = [pm.BoundProblem([0.1, 0.2, 0.3], m=m, distance="squared") for m in (100, 200)]
+    solutions = pm.solve_many(problems, "fixed-point")
+    assert [(each.solver, each.is_global) for each in solutions] == [("fixed-point", False)] * 2
+    assert [each.bound for each in solutions] == pytest.approx(
+        [each.bound for each in pm.solve_many(problems)], abs=1e-9
+    )
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
+def test_a_number_of_processes_that_is_none(n_jobs):
+    with pytest.raises(pm.InputError, match=r"n_jobs is .*; it must be a whole number other than 0, or None"):
+        pm.solve_many([], n_jobs=n_jobs)

@@ -1,5 +1,7 @@
-"""A solver in a Python file, ``mine.py:SOLVER``: solve, check and bench take it, and nothing is installed for it."""
+"""A solver in a Python file, ``mine.py:SOLVER``: solve, check and bench take it, and nothing is installed for it; one
+that raises, leaves or returns nonsense is a failed solver: one line and exit code 1."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +10,7 @@ import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.verdict import success
+from pacb_models.commands.program import main
 from pacb_models.plugins import FILES
 from pacb_models.solving.registry import solver_names
 
@@ -133,3 +136,53 @@ def test_a_file_that_is_gone_harms_no_other_solver(here, monkeypatch, pacb, refu
     said = "solver 'gone' cannot run here: solver 'gone' cannot be used: FileNotFoundError"
     refused(said, "solve risks.csv --m 50 --solver gone", code=1)
     monkeypatch.delenv(FILES)
+
+
+# --- solvers that fail -----------------------------------------------------------------------------------------------
+
+#: The line of a command, and a solver whose method is to be written.
+SOLVE = "solve risks.csv --m 50 --solver mine.py"
+FAILING = MINE.partition("    def run")[0] + "    def run(self, problem):\n        {body}\n\nSOLVER = Mine()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit(0)", "solver 'mine' failed: it raised SystemExit: 0."),
+        ("raise KeyError('weights')", "solver 'mine' failed: it raised KeyError: 'weights'."),
+        ("raise ValueError('two\\nlines')", r"solver 'mine' failed: it raised ValueError: two lines."),
+        ("raise ValueError(3_000_000 * 'no ')", r"solver 'mine' failed: it raised ValueError: no no no"),
+        ("return None", "solver 'mine' failed: it returned None; it must return an Outcome."),
+        ("raise MemoryError", "out of memory"),
+    ],
+)
+def test_solve_says_that_the_solver_failed(here, body, said, pacb):
+    (here / "mine.py").write_text("import sys\n" + FAILING.format(body=body))
+    printed = pacb(SOLVE, code=1)
+    assert printed.out == "" and printed.err.startswith(f"pacb solve: {said}") and printed.err.count("\n") == 1
+    assert len(printed.err) < 1200
+
+
+#: One that prints through Python and past it, and colours the terminal.
+CHATTY = "import os\n" + FAILING.format(
+    body="print('hello'); os.write(1, b'past Python'); "
+    "return Outcome(problem.prior.copy(), 'optimal', 'red \\x1b[31m\\nnew line', setup_seconds={seconds})"
+)
+
+
+@pytest.mark.parametrize("line", [SOLVE, "check risks.csv --m 50 --solvers mine.py"])
+def test_json_is_all_of_standard_output_whatever_a_solver_prints(here, capfd, line):
+    (here / "mine.py").write_text(CHATTY.format(seconds=0.0))
+    (here / "risks.csv").write_text("0.1\n0.2\n")
+    assert main([*line.split(), "--json"]) == 1
+    printed = capfd.readouterr()
+    assert json.loads(printed.out) and r"red \\x1b[31m\\nnew line" in printed.out
+    assert "hello" in printed.err and "past Python" in printed.err
+    assert main(line.split()) == 1
+    assert "\x1b" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("seconds", ["float('nan')", "-1e9", "float('inf')"])
+def test_a_time_that_is_none_is_named(here, seconds, pacb):
+    (here / "mine.py").write_text(CHATTY.format(seconds=seconds))
+    assert "it returned the setup_seconds" in pacb(SOLVE, code=1).err.splitlines()[-1]

@@ -130,19 +130,3 @@ def test_linear_bound_decreases_up_to_the_best_support(risks, m, delta):
     # Beyond it no support is feasible, but for risks equal to the last, which the best support may leave out.
     beyond = details["feasible"][details["best_size"] :]
     assert np.all(details["bounds"][details["best_size"] :][beyond] >= bounds[-1] * (1 - 1e-15))
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-@pytest.mark.parametrize("constant", ["exact", "paper"])
-def test_optimum_falls_with_the_sample_and_with_delta(distance, constant):
-    risks = np.linspace(0.05, 0.4, 30)
-
-    def optimum(m: int, delta: float) -> float:
-        problem = pm.BoundProblem(risks, m=m, delta=delta, distance=distance, constant=constant)
-        return pm.solve(problem, "subset-search", early_break=False).bound
-
-    # The paper's squared constant (12m - 11)/(16m³) is 1/16 at m = 1: less than at m = 2, and than the supremum 1/12.
-    by_sample = [optimum(m, 0.05) for m in (1, 2, 3, 10, 50, 200, 1000)[constant == "paper" :]]
-    by_delta = [optimum(100, delta) for delta in (1e-6, 0.001, 0.01, 0.05, 0.3, 0.99)]
-    assert (np.diff(by_sample) < 0.0).all()
-    assert (np.diff(by_delta) < 0.0).all()

@@ -116,17 +116,6 @@ def test_integers_and_numpy_scalars_are_numbers():
     assert problem.bound([1, 0]) == problem.bound([1.0, 0.0])
 
 
-def test_good_counts_and_choices():
-    assert validation.check_count("starts", np.int32(3)) == 3
-    assert validation.check_count("seed", 0, least=0) == 0
-    assert validation.check_count("seed", 9, least=0, most=9) == 9
-    with pytest.raises(pm.InputError, match="seed is 10; it must be a whole number from 0 to 9"):
-        validation.check_count("seed", 10, least=0, most=9)
-    assert validation.check_choice("side", "upper", ("upper", "lower")) == "upper"
-    with pytest.raises(pm.InputError, match=r"side is 'left'; it must be one of 'upper', 'lower'\."):
-        validation.check_choice("side", "left", ("upper", "lower"))
-
-
 NO_REAL_NUMBERS = [
     np.ma.masked_array([0.1, 0.9, 0.4], mask=[False, True, False]),
     np.array([0.1, 0.9, 0.4 + 0j]),

@@ -154,7 +154,7 @@ def test_evaluations_are_counted(name, monkeypatch):
     assert details["gradient_evaluations"] == computed > 1 and details["function_evaluations"] >= 2
 
 
-@pytest.mark.parametrize("name", GRADIENT)
+@pytest.mark.parametrize("name", [*GRADIENT, "fixed-point"])
 def test_trace(name):
     """From the start to the solution, a point per iteration, the seconds in order."""
     problem = make(RISKS, "kl", "chi2", prior=PRIOR)
@@ -214,14 +214,6 @@ def test_few_steps_on_direct_bounds(name, table, distance, order):
     solution = pm.solve(problem, name)
     assert solution.status == "optimal" and solution.iterations <= 150
     assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-10)
-
-
-def test_slopes_of_a_direct_bound_come_with_its_value():
-    problem = pm.DirectProblem(RISKS, 200, 0.05, "kl", "chi2", PRIOR)
-    q = RNG.dirichlet(np.ones(12))
-    asked, fresh = Oracle(problem), Oracle(problem)
-    assert asked.value(q) == problem.bound(q)
-    np.testing.assert_array_equal(asked.slopes(q), fresh.slopes(q))
 
 
 @pytest.mark.long

@@ -150,17 +150,6 @@ def test_the_next_point_has_the_line_of_the_wanted_slope():
             assert function.size(q, prior) + slope * (q @ risks - 0.1) == pytest.approx(line.height, rel=1e-12)
 
 
-def test_trace_begins_at_the_start_and_ends_at_the_solution():
-    problem = pm.BoundProblem([0.1, 0.3, 0.5], m=40, distance="kl")
-    start = [0.2, 0.3, 0.5]
-    solution = solve(problem, start=start, trace=True)
-    trace, seconds = bounds_of(solution), [point.seconds for point in solution.details["trace"]]
-    assert len(trace) == solution.iterations + 1 and seconds == sorted(seconds)
-    assert trace[0] == pytest.approx(problem.bound(start), rel=1e-14)
-    assert trace[-1] == pytest.approx(solution.bound, abs=1e-14)
-    assert "trace" not in solve(problem).details
-
-
 def test_slow_contraction_is_accelerated():
     """Errors of 0.049 on m = 20: the companion's map contracts by m l = 0.98 only."""
     problem = pm.BoundProblem([0.049, 0.0], m=20, delta=0.01, distance="kl", divergence="kl")
