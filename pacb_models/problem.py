@@ -281,11 +281,11 @@ class Problem(Immutable):
         anew."""
         if type(self).__init__ is not Problem.__init__:
             return self.replace(risks=risks, prior=prior)
-        _ = self.coefficient  # computed and kept here, and not in each of the others
+        _ = self.coefficient  # computed here, and not in each of the others
         problem = object.__new__(type(self))
-        kept = {name: value for name, value in vars(self).items() if name in _WITHOUT_CLASSIFIERS}
+        known = {name: value for name, value in vars(self).items() if name in _WITHOUT_CLASSIFIERS}
         own = {"risks": risks, "prior": check_prior(None, risks.size) if prior is None else prior}
-        problem._set(**kept | own | {"uniform_prior": prior is None, "posteriors": posteriors})
+        problem._set(**known | own | {"uniform_prior": prior is None, "posteriors": posteriors})
         return problem
 
     def vote_bound(self, bound: float) -> float:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 #: Rows, in their units, and the logarithm of the size are kept to the first number, the weights' sum to the second.
-KEPT, ROUNDING = 4e-15, 1e-15
+ACCURACY, ROUNDING = 4e-15, 1e-15
 #: Limits of the iterations for θ, for ν, along one of its steps, and for the size.
 LEVEL_STEPS, NEWTON_STEPS, SEARCH_STEPS, SIZE_STEPS = 120, 60, 50, 40
 #: A direct way of so many passes over the classifiers is tried first, then a path of as many. Rows that are kept to the
@@ -119,7 +119,7 @@ class Tilting:
         self.upper = np.where(posteriors.upper < 1.0, posteriors.upper, 2.0)
         #: How often the weights were computed.
         self.passes = 0
-        self.gamma, self.entropy, self.kept, self.limit = 0.0, 0.0, KEPT, PASSES
+        self.gamma, self.entropy, self.accuracy, self.limit = 0.0, 0.0, ACCURACY, PASSES
         self.drift = np.zeros(len(self.rows) + 2)
 
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
@@ -154,21 +154,21 @@ class Tilting:
         before = last = (math.inf, self._first(gamma, float((self.upper / self.p).max()) if mixed else 1.0))
         while True:
             final = entropy <= end if sharp else entropy == 0.0
-            self.kept = KEPT if final else LOOSE
+            self.accuracy = ACCURACY if final else LOOSE
             # Multipliers are nearly linear in the amount of entropy, in the end.
             share = (entropy - last[0]) / (last[0] - before[0]) if before[0] < math.inf else 0.0
             theta = last[1].theta + share * (last[1].theta - before[1].theta)
             nu = last[1].multipliers + share * (last[1].multipliers - before[1].multipliers)
-            guess = last[1]._replace(theta=theta, multipliers=np.maximum(nu, 0.0))
+            start = last[1]._replace(theta=theta, multipliers=np.maximum(nu, 0.0))
             self.limit = most if final else min(self.passes + STEP, most)
-            found = self._from(gamma, guess, entropy)
+            found = self._from(gamma, start, entropy)
             if not final and found.error > MISSED and self.passes <= most and SHORTEST * entropy < last[0] < math.inf:
                 # The way from the last one was too far.
                 entropy = math.sqrt(entropy * last[0])
                 continue
             before, last = last, (entropy, found)
             if final or self.passes > most:
-                self.kept = KEPT
+                self.accuracy = ACCURACY
                 return last[1] if final else last[1]._replace(error=math.inf)
             end = TRACE * (last[1].size + spread) if sharp else MILD
             entropy = max(entropy / PACE, end) if entropy > end else 0.0
@@ -268,11 +268,11 @@ class Tilting:
         broken = (abs(row) if each > 0.0 else row for row, each in zip(rows.tolist(), nu.tolist()))
         return Point(slopes, theta, nu, q, lack, rows, max(abs(lack), *broken) if nu.size else abs(lack))
 
-    def _levelled(self, point: Point, size: float, kept: float) -> Point:
+    def _levelled(self, point: Point, size: float, accuracy: float) -> Point:
         """Return the point at which the weights sum to one, with the same multipliers."""
         slopes, theta, q = point.slopes, point.theta, point.q
         for repeat in range(REPEATS):
-            step, q = self._level(slopes, self._clipped(slopes, size) if repeat else q, size, kept)
+            step, q = self._level(slopes, self._clipped(slopes, size) if repeat else q, size, accuracy)
             if step == 0.0:
                 break
             theta += step
@@ -281,7 +281,7 @@ class Tilting:
                 break
         return self._point(slopes, theta, point.nu, q)
 
-    def _level(self, slopes: Array, q: Array, size: float, kept: float) -> tuple[float, Array]:
+    def _level(self, slopes: Array, q: Array, size: float, accuracy: float) -> tuple[float, Array]:
         """Return what to add to the slopes, and the weights then.
 
         The step is exact where the free weights stay the same for χ² and the KL divergence; elsewhere it takes a power
@@ -296,7 +296,7 @@ class Tilting:
             moved = slopes + step
             q = q if step == 0.0 else self._clipped(moved, size)
             total = float(np.add.reduce(q))
-            if abs(total - 1.0) <= kept:
+            if abs(total - 1.0) <= accuracy:
                 return step, q
             if total < 1.0:
                 low, below = step, (total, q)
@@ -335,10 +335,10 @@ class Tilting:
         """Return the point that maximises the dual over θ and ν, at one size, from another."""
         point = self._point(slopes, theta, nu, self._clipped(slopes, size))
         if not abs(point.lack) <= LACKING:
-            point = self._levelled(point, size, self.kept)
+            point = self._levelled(point, size, self.accuracy)
         best, idle = point, 0
         for _ in range(NEWTON_STEPS if len(self.rows) else 0):
-            if best.error <= self.kept or idle > PATIENCE or self.passes > self.limit:
+            if best.error <= self.accuracy or idle > PATIENCE or self.passes > self.limit:
                 break
             step, lead = self._step(point)
             if not float(np.dot(point.rows, step)) + point.lack * lead > 0.0:
@@ -419,7 +419,7 @@ class Tilting:
     def _sized(self, point: Point, size: float) -> tuple[Point, float, float]:
         """Return the point whose size is the one that its weights were computed with."""
         # Sizes are at least one, and at most the largest ratio.
-        low, high, before = -KEPT, math.log(float((self.upper / self.p).max())) + KEPT, None
+        low, high, before = -ACCURACY, math.log(float((self.upper / self.p).max())) + ACCURACY, None
         at, excess, stretch = math.log(size), math.inf, STRETCH
         for _ in range(SIZE_STEPS):
             if not point.q.any():
@@ -427,7 +427,7 @@ class Tilting:
             # Less than the way to the root: the size of the weights increases with that of the formula.
             safe = math.log(self.divergence.size(point.q, self.p))
             excess = safe - at
-            if abs(excess) <= (KEPT if self.kept == KEPT else ROUGH) or self.passes > self.limit:
+            if abs(excess) <= (ACCURACY if self.accuracy == ACCURACY else ROUGH) or self.passes > self.limit:
                 break
             low, high = (max(safe, low), high) if excess > 0.0 else (low, min(safe, high))
             following, furthest = safe, at + stretch * excess
@@ -460,11 +460,11 @@ def _nonnegative(root: Array, nu: Array, slopes: Array, target: Any) -> Array:
     from scipy.optimize import nnls
 
     try:
-        kept = nnls(root, root @ nu + target)[0] > 0.0
+        free = nnls(root, root @ nu + target)[0] > 0.0
     except RuntimeError:
-        kept = (nu > 0.0) | (slopes > 0.0)
+        free = (nu > 0.0) | (slopes > 0.0)
     # Solved once more for the step itself, which may be far smaller than the multipliers.
-    step: Array = np.where(kept, 0.0, -nu)
-    part, rest = _triangular(root[:, kept]), slopes - root.T @ (root @ step)
-    step[kept] = np.linalg.solve(part, np.linalg.solve(part.T, rest[kept]))
+    step: Array = np.where(free, 0.0, -nu)
+    part, rest = _triangular(root[:, free]), slopes - root.T @ (root @ step)
+    step[free] = np.linalg.solve(part, np.linalg.solve(part.T, rest[free]))
     return step

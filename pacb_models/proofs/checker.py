@@ -165,21 +165,21 @@ class Region:
         is no room beside those that are in."""
         self.boxed, self.matrix, self.scales = posteriors.boxed, posteriors.matrix, posteriors.scales
         self.lower, self.upper = posteriors.lower, posteriors.upper
-        kept = np.ones(self.y.size, dtype=bool) if self.upper is None else self.upper > 0.0
+        remaining = np.ones(self.y.size, dtype=bool) if self.upper is None else self.upper > 0.0
         if self.support is not None:
             self.sizes, total = self.support.costs(self.y.size)
             self.forced = np.zeros(self.y.size, dtype=bool)
             self.forced[sorted(self.inside)] = True
             #: What is left of the total.
             self.room = total - float(self.sizes[self.forced].sum())
-            kept &= self.forced | (self.sizes <= self.room)
-            kept[sorted(outside)] = False
-        if kept.all():
+            remaining &= self.forced | (self.sizes <= self.room)
+            remaining[sorted(outside)] = False
+        if remaining.all():
             return
         if self.lower is not None and self.upper is not None:
-            self.dropped = float(self.lower[~kept].max())
-            self.lower, self.upper = self.lower[kept], self.upper[kept]
-        self.members = np.flatnonzero(kept)
+            self.dropped = float(self.lower[~remaining].max())
+            self.lower, self.upper = self.lower[remaining], self.upper[remaining]
+        self.members = np.flatnonzero(remaining)
         self.y, self.p, self.matrix = (each[..., self.members] for each in (self.y, self.p, self.matrix))
         if self.support is not None:
             self.sizes, self.forced = self.sizes[self.members], self.forced[self.members]

@@ -33,9 +33,9 @@ def vertices(
         hidden = meets[1:] >= meets[:-1]
         if not hidden.any():
             break
-        kept = np.ones(s.size, dtype=bool)
-        kept[1:-1] = ~hidden
-        order, s, h = order[kept[1:]], s[kept], h[kept]
+        used = np.ones(s.size, dtype=bool)
+        used[1:-1] = ~hidden
+        order, s, h = order[used[1:]], s[used], h[used]
     # A little before they meet, where the steeper line is the higher one whatever rounding does to it.
     x = np.full(s.size, floor)
     np.minimum(np.maximum(meets * (1.0 - 2.0**-50), floor), widest, out=x[:-1])

@@ -120,13 +120,13 @@ def needed_members(region: Region, risks: Array) -> NDArray[np.intp]:
         order = free[np.lexsort((-region.p[free], risks[free]))]
         best = order[: int(room)]
         largest = sorted(region.p[best].tolist())
-        kept = best.tolist()
+        candidates = best.tolist()
         rest = order[int(room) :]
         for i in rest[region.p[rest] > largest[0]].tolist():
             if region.p[i] > largest[0]:
                 heapq.heapreplace(largest, float(region.p[i]))
-                kept.append(i)
-        free = np.array(kept, dtype=np.intp)
+                candidates.append(i)
+        free = np.array(candidates, dtype=np.intp)
     return np.sort(np.append(free, np.flatnonzero(forced)))
 
 

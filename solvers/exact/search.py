@@ -129,13 +129,13 @@ class Search:
         false when none is between."""
         (z, balance), known = self.points[::5], [each.z for each in self.minima]
         falls, spent = balance < 0.0, self.frontier.spent(self.evaluations, self.effort.most)
-        turns = () if spent else np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0))
-        roots = [self._root(int(i)) for i in turns if not any(z[i] <= each <= z[i + 1] for each in known)]
+        rises = () if spent else np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0))
+        roots = [self._root(int(i)) for i in rises if not any(z[i] <= each <= z[i + 1] for each in known)]
         # Where the end is a limit only, what counts is the way there.
         moving = np.flatnonzero(self.points[1] > 0.0)
         last = -1 if self.frontier.finite or not moving.size else moving[-1]
         ends = {-math.inf: not falls[0], math.inf if z[-1] >= self.frontier.last else z[-1].item(): falls[last]}
-        # Rounding hides where the bound turns, if there is no minimum at all.
+        # Rounding hides where the bound rises, if there is no minimum at all.
         none = not (self.minima or roots or any(ends.values()))
         self.minima += [self._minimum(end) for end, lowest in ends.items() if (lowest or none) and end not in known]
         if roots:
