@@ -72,14 +72,14 @@ def moment_constant(
 
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Any:
+) -> float | NDArray[np.float64]:
     """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size("log_constant", distance, m, constant, divergence, order)
 
 
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Any:
+) -> float | NDArray[np.float64]:
     """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
@@ -94,7 +94,9 @@ def moment_curve(
     return values[0] if risks.ndim == 0 else np.array(values).reshape(risks.shape)
 
 
-def _for_each_sample_size(which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float) -> Any:
+def _for_each_sample_size(
+    which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float
+) -> float | NDArray[np.float64]:
     order = check_pair(distance, divergence, constant, order)
     value, moments = getattr(distances.BY_NAME[distance], which), by_name(divergence, order).moments
     sizes = np.asarray(m, dtype=object)

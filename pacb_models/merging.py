@@ -23,6 +23,7 @@ from .numerics.inner import pieces
 if TYPE_CHECKING:
     from .constraints import Posteriors
     from .problem import Problem
+    from .proofs.proof import AnyProof
     from .solution import Solution
     from .solver import Solver
 
@@ -71,7 +72,7 @@ class Merged(Generic[AnyProblem]):
             problem=self.original,
         )
 
-    def expand_proof(self, proof: Any) -> Any:
+    def expand_proof(self, proof: AnyProof | None) -> AnyProof | None:
         """Return a proof about the merged problem as one about the original. Lines for votes end with the weights at
         which the tangent is taken; no other proof knows of classifiers."""
         from .proofs import Leaf, Proof

@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,10 @@ from .html import as_html
 from .wording import at_least, at_most
 
 if TYPE_CHECKING:
-    from .proofs import CommonRisk, Proof, Tangent
+    from .proofs.proof import AnyProof
+
+
+Value = TypeVar("Value")
 
 
 class Status(StrEnum):
@@ -96,7 +99,7 @@ class Outcome:
     #: Seconds spent building or compiling a model, apart from solving it.
     setup_seconds: float = 0.0
     #: What proves that no posterior's bound is below some number; the judge has it checked.
-    proof: Proof | Tangent | CommonRisk | None = None
+    proof: AnyProof | None = None
     #: A number that no posterior's bound is below, as the method says without a proof of ours.
     claimed_lower_bound: float | None = None
     local_minima: tuple[LocalMinimum, ...] = ()
@@ -157,7 +160,7 @@ class Solution:
     details: dict[str, Any] = field(default_factory=dict, repr=False)
     lower_bound: float | None = None
     claimed_lower_bound: float | None = None
-    proof: Proof | Tangent | CommonRisk | None = field(default=None, repr=False)
+    proof: AnyProof | None = field(default=None, repr=False)
     problem: Any = field(default=None, repr=False)
 
     @cached_property
@@ -237,6 +240,6 @@ class Solution:
         )
 
 
-def finite(value: Any) -> Any:
+def finite(value: Value) -> Value | None:
     """Return what JSON can hold of a number; where a risk is zero a slope may be infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

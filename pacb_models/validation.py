@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .errors import InputError
+
+Name = TypeVar("Name")
 
 #: How far a distribution's weights may sum from one.
 SUM_TOLERANCE = 1e-9
@@ -171,7 +173,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str])
     return str(value)
 
 
-def first_repeated(names: Sequence[Any]) -> Any:
+def first_repeated(names: Sequence[Name]) -> Name | None:
     """The first name that stands in the list more than once; None when all differ."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 

@@ -23,6 +23,8 @@ from ..validation import first_repeated
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
     from ..merging import Groups
 
 #: How far rows may be broken before they count as contradicting each other: what HiGHS may be off.
@@ -355,7 +357,7 @@ class Posteriors:
         together = f" together: {' and '.join(parts)}" if len(parts) > 1 else f": no posterior has {parts[0]}"
         raise InputError(f"constraints cannot hold{together}.")
 
-    def cheapest_support(self, costs: Array, seconds: float) -> Any:
+    def cheapest_support(self, costs: Array, seconds: float) -> OptimizeResult:
         """Return SciPy's answer to the integer program for the smallest :math:`c \\cdot q`: weights, then whether each
         may be positive."""
         from scipy.optimize import Bounds, LinearConstraint, milp

@@ -50,7 +50,7 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
-def kl(a: ArrayLike, b: ArrayLike) -> Any:
+def kl(a: ArrayLike, b: ArrayLike) -> Numbers:
     """kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.

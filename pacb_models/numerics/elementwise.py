@@ -4,7 +4,7 @@
 """
 
 import math
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,6 @@ def log_ratio(a: Numbers, b: Numbers) -> Numbers:
     return math.log(a / b) if a > 0.0 < b else math.inf if a > 0.0 else -math.inf
 
 
-def functions_of(value: Numbers) -> Any:
+def functions_of(value: Numbers) -> ModuleType | SimpleNamespace:
     """``math``'s functions for a plain number, NumPy's for an array."""
     return np if isinstance(value, np.ndarray) else SCALAR

@@ -34,7 +34,7 @@ from ..plugins import ours
 from ..problem import Problem
 from ..validation import check_kind
 from .polygon import vertices
-from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent, leaves
+from .proof import AnyProof, CommonRisk, Empty, Leaf, Proof, ProofError, Tangent, leaves
 
 if TYPE_CHECKING:
     from ..constraints import Posteriors
@@ -52,7 +52,7 @@ SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
 AT_ONCE = 1 << 17
 
 
-def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
+def check_proof(problem: Problem, proof: AnyProof) -> float:
     """Return the number that no posterior's bound is below, as a proof proves it: at most its claim.
 
     Raises :class:`ProofError`, with the reason, where it proves nothing. Third-party solvers may hand over anything.

@@ -110,3 +110,7 @@ class CommonRisk:
     """That no posterior's direct bound is below :attr:`claim`: all true risks may be that large at once."""
 
     claim: float
+
+
+#: What the checker takes.
+AnyProof: TypeAlias = Proof | Tangent | CommonRisk

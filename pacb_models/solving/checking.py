@@ -1,9 +1,11 @@
 """Every capable solver on one problem, against the best bound that is known for it."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import terminal
 from ..errors import SolverUnavailableError
@@ -17,6 +19,9 @@ from ..wording import at_least, at_most
 from .judging import REFUTES
 from .registry import capable_solvers, get_solver
 from .running import solve
+
+if TYPE_CHECKING:
+    import pandas
 
 REFUTED = "its lower bound is refuted"
 
@@ -87,7 +92,7 @@ class CrossCheck:
             (row.lower_bound for row in self.rows if row.lower_bound is not None and not row.refuted), default=None
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """Return the rows as a pandas DataFrame."""
         import pandas
 

@@ -7,7 +7,8 @@ import reprlib
 import numpy as np
 
 from ..problem import Judgement, Problem
-from ..proofs import CommonRisk, Proof, ProofError, Tangent, check_proof
+from ..proofs import ProofError, Tangent, check_proof
+from ..proofs.proof import AnyProof
 from ..solution import Outcome, Solution, Status
 from ..wording import one_line
 
@@ -78,9 +79,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
     )
 
 
-def _told(
-    problem: Problem, proof: Proof | Tangent | CommonRisk | None, bound: float, message: str
-) -> tuple[float | None, str]:
+def _told(problem: Problem, proof: AnyProof | None, bound: float, message: str) -> tuple[float | None, str]:
     """Return what a proof proves, and the message with what is to be said of it."""
     if proof is None:
         return None, message

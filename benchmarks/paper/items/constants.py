@@ -89,7 +89,7 @@ GRID = np.arange(0, 1001) / 1000
 def papers_curve(distance: str, m: int, l: np.ndarray) -> np.ndarray:
     """The paper's moment; the squared distance's, a fourth central moment over m⁴, lost a square on l(1 − l)."""
     if distance == "kl":
-        return moment_curve("kl", m, l, "paper")
+        return np.asarray(moment_curve("kl", m, l, "paper"))
     x = l * (1.0 - l)
     return (m * (l * (1.0 - l) ** 4 + l**4 * (1.0 - l)) + 3.0 * m * (m - 1.0) * x) / m**4
 
@@ -97,7 +97,7 @@ def papers_curve(distance: str, m: int, l: np.ndarray) -> np.ndarray:
 def _fill_curves(study: Study, cells: Cells, distance: str) -> None:
     for m in _SAMPLES:
         cells.add(REPRODUCED, "", m, distance, curve=papers_curve(distance, m, GRID).tolist())
-        cells.add(CORRECTED, "", m, distance, curve=moment_curve(distance, m, GRID).tolist())
+        cells.add(CORRECTED, "", m, distance, curve=np.asarray(moment_curve(distance, m, GRID)).tolist())
 
 
 def _draw(cells: Cells) -> Figure:
