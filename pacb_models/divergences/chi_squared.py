@@ -12,7 +12,7 @@ from .ordered_supports import OrderedSupports
 from .renyi import PowerDivergence, PowerFrontier
 
 #: Sets above this size are not sorted.
-MANY = 1 << 15
+SORTED = 1 << 15
 
 
 @final
@@ -28,7 +28,9 @@ class ChiSquared(PowerDivergence):
         return np.square(terms, out=terms)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        return SortedFrontier(risks, prior, uniform) if risks.size <= MANY else super().frontier(risks, prior, uniform)
+        return (
+            SortedFrontier(risks, prior, uniform) if risks.size <= SORTED else super().frontier(risks, prior, uniform)
+        )
 
     def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
         return OrderedSupports(risks, prior)

@@ -70,7 +70,7 @@ DISTANCES: dict[str, Callable[[arb, arb], Any]] = {
 FIELDS = {"average": "values at_most at_least name", "weights": "at_most at_least", "support": "at_most sizes total"}
 
 
-class Problem:
+class Stated:
     """A bound, with the moment constant of the file, and the set of posteriors. KL has no order."""
 
     def __init__(self, record: dict[str, Any], log_constant: Any) -> None:
@@ -146,8 +146,7 @@ class Problem:
         return max(fmpq(sum(self.sizes[i] for i in q if self.sizes) > self.total), *worst)
 
     def compare(self, risk: arb, size: arb, value: arb) -> tuple[bool, bool]:
-        """Return whether F(L, T) is certainly at least a value, and whether it is certainly at most; no inverse of
-        φ."""
+        """Return whether F(L, T) is at least a value for certain, and whether it is at most; no inverse of φ."""
         excess, budget = value - risk, self.budget(size)
         distance = DISTANCES[self.distance](risk, value)
         return budget >= 0 and (excess <= 0 or distance <= budget), excess >= 0 and distance >= budget
@@ -163,7 +162,7 @@ class Part:
     with equal numbers are added up where the support has no limit: they enter all sums alike. Where it has one, what is
     larger than the room has no weight, and the room is a multiple of the common divisor of the other sizes."""
 
-    def __init__(self, problem: Problem, inside: frozenset[int], outside: frozenset[int]) -> None:
+    def __init__(self, problem: Stated, inside: frozenset[int], outside: frozenset[int]) -> None:
         self.problem, prior, lower, sizes = problem, problem.prior, problem.lower, problem.sizes
         self.room = problem.total - sum(sizes[i] for i in inside if sizes)
         without = outside | {i for i, size in enumerate(sizes) if i not in inside and size > self.room}
@@ -194,8 +193,7 @@ class Part:
         return [sum((each * row[i] for each, row in zip(nu, self.rows)), arb(0)) for i in range(len(self.p))]
 
     def heaviest(self, terms: list[arb]) -> arb:
-        """Return a number that the sum of terms >= 0 over an allowed support is not above: t is where the room is sold
-        out."""
+        """Return a number that no sum of terms >= 0 over an allowed support exceeds; t is where room is sold out."""
         if not self.sizes:
             return sum(terms, arb(0)).upper()
         items = [(term, size) for term, size, held in zip(terms, self.sizes, self.inside) if not held]
@@ -252,22 +250,21 @@ class Part:
 
 
 #: What proofs may be about; votes.py adds another kind.
-KINDS: dict[str, tuple[type[Problem], type[Part]]] = {"bound": (Problem, Part)}
+KINDS: dict[str, tuple[type[Stated], type[Part]]] = {"bound": (Stated, Part)}
 
 
-def leaves(node: Any, size: int, inside: Any, outside: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield the leaves of a tree, what is in the support and what is not; posteriors go "in" with weight on a
-    classifier."""
+def leaves_of(node: Any, size: int, inside: Any, outside: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the leaves of a tree, what is in the support and what is not; weight on a classifier goes in."""
     if "split" not in node:
         yield node, inside, outside
         return
     i = node["split"]
     wanted(type(i) is int and 0 <= i < size, f"the tree splits at {i!r:.40}, which is no classifier")
-    yield from leaves(node["out"], size, inside, outside | {i})
-    yield from leaves(node["in"], size, inside | {i}, outside)
+    yield from leaves_of(node["out"], size, inside, outside | {i})
+    yield from leaves_of(node["in"], size, inside | {i}, outside)
 
 
-def leaf_fails(kind: Any, problem: Problem, leaf: dict[str, Any], inside: Any, outside: Any, value: fmpq) -> str | None:
+def leaf_fails(kind: Any, problem: Stated, leaf: dict[str, Any], inside: Any, outside: Any, value: fmpq) -> str | None:
     """Return why a leaf does not prove that its bounds are at least a value: "" where the balls do not say."""
     part, said, failure = kind(problem, inside, outside), leaf.get("empty"), None
     if part.is_empty or (said == "sizes" and part.room < 0):
@@ -314,7 +311,7 @@ def check(record: dict[str, Any]) -> str:
     decide(problem.posterior_fails, q, bound)
     if lower > bound:
         raise NotProven(REFUTED, "the lower bound is above the bound of the posterior")
-    for leaf, inside, outside in leaves(record["tree"], problem.size, frozenset(), frozenset()):
+    for leaf, inside, outside in leaves_of(record["tree"], problem.size, frozenset(), frozenset()):
         decide(leaf_fails, part, problem, leaf, inside, outside, lower)
     breaks = f" and breaks a constraint by {float(arb(broken)):.1e}" if broken > 0 else ""
     found = f"no posterior is below {record['lower_bound']}; this posterior has {record['bound']}{breaks}"

@@ -23,7 +23,7 @@ else:
     import verify
 
 
-class Pairs(verify.Problem):
+class Pairs(verify.Stated):
     """A bound on the risk of pairs. Its risks, those of single classifiers, do not tell which of them are alike."""
 
     def __init__(self, record: dict[str, Any], log_constant: Any) -> None:
@@ -60,7 +60,7 @@ class Pairs(verify.Problem):
         return arb(sum(w * beside[i] for i, w in q.items())), 2 * size if self.order is None else size**2
 
 
-class Tangents(verify.Part):
+class PairLines(verify.Part):
     """Posteriors with lines for pairs. The weights q_0 of a tangent stand after a line's multipliers."""
 
     def __init__(self, problem: Pairs, inside: frozenset[int], outside: frozenset[int]) -> None:
@@ -104,7 +104,7 @@ def indefinite(matrix: list[list[fmpq]], shift: fmpq) -> str | None:
     return None
 
 
-verify.KINDS["tandem"] = (Pairs, Tangents)
+verify.KINDS["tandem"] = (Pairs, PairLines)
 
 __all__ = ["verify"]
 

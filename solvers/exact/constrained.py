@@ -156,7 +156,7 @@ def search_set(problem: BoundProblem, proof: Proof | None = None, passes: int = 
     return search, frontier.leaf(needed(search))
 
 
-def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
+def minimise_constrained(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
     """Return the minimum of a constrained problem with its proof."""
     from .branching import Branching
 

@@ -33,7 +33,7 @@ class Effort(NamedTuple):
 
 THOROUGH = Effort()
 #: Of many lines on few classifiers those are kept that are needed, with a margin for what differs between the two sets.
-MANY = Effort(around=_growing(1e-6, 1.5, 30), gap=1e-13)
+BINNED = Effort(around=_growing(1e-6, 1.5, 30), gap=1e-13)
 #: Where they are known before, no others are drawn unless an interval is open.
 KNOWN = Effort(around=np.zeros(1))
 #: Under constraints each line is a minimisation of its own: fewer lines, and a wider gap.

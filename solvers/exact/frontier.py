@@ -28,7 +28,7 @@ from pacb_models.solver import Solver
 from pacb_models.tandem import TandemProblem
 
 from . import constrained, tandem
-from .effort import KNOWN, MANY, THOROUGH
+from .effort import BINNED, KNOWN, THOROUGH
 from .results import needed, outcome
 from .search import Search
 
@@ -88,9 +88,9 @@ class FrontierSearch(Solver):
         of this problem are looked for.
         """
         if isinstance(problem, TandemProblem):
-            return tandem.minimise(problem)
+            return tandem.minimise_votes(problem)
         if problem.posteriors is not None:
-            return constrained.minimise(problem, proof)
+            return constrained.minimise_constrained(problem, proof)
         frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
         large = problem.size > LARGE
         search = Search(problem, frontier, KNOWN if large else THOROUGH)
@@ -111,7 +111,7 @@ def _from_bins(problem: BoundProblem, frontier: Frontier) -> np.ndarray | None:
     # The smallest risk is where the frontier ends.
     risks[0] = 0.0
     small = problem.of_classifiers(risks + frontier.least, prior / prior.sum())
-    search = Search(small, small.divergence_function.frontier(small.risks, small.prior, False), MANY)
+    search = Search(small, small.divergence_function.frontier(small.risks, small.prior, False), BINNED)
     search.run()
     minima, found = [each.z for each in search.minima if np.isfinite(each.z)], needed(search)
     # A minimum is between two of them.

@@ -228,7 +228,7 @@ class TandemFrontier(Frontier):
         return np.asarray(2.0 * (self.matrix[:, on] @ (scale * step)))
 
 
-def minimise(problem: TandemProblem) -> Outcome:
+def minimise_votes(problem: TandemProblem) -> Outcome:
     """Return the minimum of a bound for votes with its proof."""
     frontier = TandemFrontier(problem)
     search = Search(problem, frontier, VOTES)

@@ -249,7 +249,7 @@ def test_the_proof_by_hand_is_what_the_page_says(tmp_path):
     text, said = re.search(r'```json title="hand.json"\n(.*?)```.*?\nhand.json: (.*?)\n', page, re.DOTALL).groups()
     record = json.loads(text)
     assert answer(record, tmp_path) == (verify.PROVEN, said)
-    read = verify.Problem(record["problem"], record["log_constant"])
+    read = verify.Stated(record["problem"], record["log_constant"])
     slope, height = verify.Part(read, NOBODY, NOBODY).line(*record["tree"]["lines"][0])
     assert (float(slope), float(height)) == pytest.approx((4.0, 1.4), rel=1e-15)
     assert float(read.budget(arb(1))) == pytest.approx(0.25, rel=1e-14)
@@ -285,7 +285,7 @@ def test_minima_of_votes_are_proven_and_nothing_above_them(seed, tmp_path):
 def test_a_line_for_votes_holds_whatever_its_numbers_are(seed):
     rng = np.random.default_rng([13, seed])
     problem = votes_of(seed, given_errors=seed % 3 > 0)
-    part = votes.Tangents(exact(problem), NOBODY, NOBODY)
+    part = votes.PairLines(exact(problem), NOBODY, NOBODY)
     held = list(posteriors(rng, problem, 30))
     for _ in range(30):
         numbers = np.exp(rng.normal(0.0, 3.0, 3)).tolist() + np.exp(rng.normal(-4.0, 3.0, len(part.rows))).tolist()
@@ -307,13 +307,13 @@ def test_what_a_matrix_lacks_is_paid_for():
     assert pairs.shift == 2 * sum(pairs.risks) / 2**52
     pairs.matrix = fmpq_mat(2, 2, [0, fmpq(1, 10), fmpq(1, 10), 0])
     for pairs.shift, holds in ((fmpq(1, 10), True), (fmpq(0), False)):
-        slope, height = votes.Tangents(pairs, NOBODY, NOBODY).line(100.0, 4.0, 1.0, 0.5, 0.5)
+        slope, height = votes.PairLines(pairs, NOBODY, NOBODY).line(100.0, 4.0, 1.0, 0.5, 0.5)
         gaps = [2 * (w * w + (1 - w) ** 2) + float(slope) * 0.2 * w * (1 - w) - float(height) for w in (0.0, 0.5, 1.0)]
         assert (min(gaps) >= 0.0) == holds
     # The eigenvalue -0.1 twice: no tangent is farther above, wherever it is taken.
     pairs.matrix = fmpq_mat(2, 2, [fmpq(-1, 10), 0, 0, fmpq(-1, 10)])
     for pairs.shift, holds in ((fmpq(1, 10), True), (fmpq(0), False)):
-        slope, height = votes.Tangents(pairs, NOBODY, NOBODY).line(100.0, 4.0, 1.0, 0.0, 0.0)
+        slope, height = votes.PairLines(pairs, NOBODY, NOBODY).line(100.0, 4.0, 1.0, 0.0, 0.0)
         assert (2.0 - 0.1 * float(slope) >= float(height)) == holds
 
 
