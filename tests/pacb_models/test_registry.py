@@ -149,6 +149,9 @@ def test_everything_is_recomputed():
     assert solution.support_size == np.count_nonzero(OPTIMUM)
     assert (solution.status, solution.iterations, solution.seconds, solution.setup_seconds) == ("optimal", 7, 0.25, 0.5)
     assert solution.is_global
+    for above in (0.0, 1e-9):
+        message = judged(OPTIMUM, claimed_lower_bound=solution.bound + above).message
+        assert ("is above the bound of its own weights" in message) == (above > 0.0)
 
 
 def test_false_claim_is_corrected():
