@@ -7,7 +7,6 @@ from hypothesis import given, settings
 
 import pacb_models as pm
 from pacb_models.models import convex
-from pacb_models.models.algebra import scaling
 from pacb_models.models.pyomo_models import FORMULATIONS, set_start
 from pacb_models.names import DISTANCES
 from pacb_models.solvers.nonlinear import native
@@ -95,14 +94,6 @@ def test_cvxpy_problem_of_the_user_is_the_users():
         parameter.value = 2.0 * parameter.value
     assert first.solve() == pytest.approx(2.0 * value, rel=1e-6)
     assert second.solve() == pytest.approx(value, rel=1e-9)
-
-
-def test_scaling_does_not_depend_on_the_number_of_classifiers():
-    """Every classifier twice, with half the prior each: per classifier the scaled problem stays the same."""
-    once = scaling(make("kl", "chi2"))
-    twice = scaling(make("kl", "chi2", risks=np.repeat(RISKS, 2), prior=np.repeat(PRIOR / 2, 2)))
-    assert twice.weights[::2] / 2 == pytest.approx(once.weights)
-    assert np.array(twice[1:]) / 2 == pytest.approx(np.array(once[1:]))
 
 
 def test_large_orders_have_finite_coefficients():

@@ -169,23 +169,6 @@ def test_bad_input_is_exit_two_and_one_line(risk_file, refused, line, named):
     refused(named, line.replace("{file}", risk_file))
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        ("--seed -1", "--seed is -1"),
-        ("--seed 99999999999", "--seed is 99999999999; it must be a whole number from 0 to 4294967295"),
-        ("--jobs 0", "--jobs is 0"),
-        ("--out {file}", "the table itself"),
-        ("--lambdas x", "--lambdas is 'x'"),
-        ("", "cannot be trained on this table: The number of classes"),
-    ],
-)
-def test_bad_input_of_fit_is_one_line_too(tmp_path, options, named, refused):
-    path = tmp_path / "table.csv"
-    path.write_text("x,class\n" + "".join(f"{k},{'b' if k == 39 else 'a'}\n" for k in range(40)))
-    refused(named, f"fit {path} --target class --count 2 {options.replace('{file}', str(path))}")
-
-
 def test_option_values_are_json_where_they_are_json():
     assert parse_options(["a=1", "b=text", "c=false", "d=1e-3"]) == {"a": 1, "b": "text", "c": False, "d": 1e-3}
 

@@ -262,14 +262,7 @@ def test_kl_linear(m):
     assert moment_constant("linear", m, "paper", "kl") == moment_constant("linear", m, divergence="kl")
 
 
-def test_xi_is_a_rational_number_for_small_m():
-    for m in range(1, 40):
-        exact = sum(math.comb(m, k) * Fraction(k, m) ** k * Fraction(m - k, m) ** (m - k) for k in range(m + 1))
-        value = Fraction(moment_constant("kl", m, divergence="kl"))
-        assert exact <= value <= exact * (1 + Fraction(1, 10**12))
-
-
-@pytest.mark.parametrize("m", [138, 1000, 10**4, 10**6])
+@pytest.mark.parametrize("m", [*range(1, 40), 138, 1000, 10**4, 10**6])
 def test_xi_is_one_plus_ramanujans_sum(m):
     """xi(m) = 1 + sum of m!/((m-j)! m^j) for j >= 1."""
     total, term, j = mpmath.mpf(1), mpmath.mpf(1), 0

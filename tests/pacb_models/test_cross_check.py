@@ -8,9 +8,9 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
 from pacb_models.solving.checking import verdict
 
+from ..own_bounds import Returns
 from ..solvers.solver_checks import TWO_MINIMA
 
 NUMPY_SOLVERS = ["frontier", "fixed-point", "subset-search"]
@@ -59,21 +59,14 @@ def test_lower_bounds_have_to_be_below_every_bound(lower, smallest, expected):
     assert verdict(solution(0.3, claimed_lower_bound=lower), 0.0, 1e-7, smallest) == expected
 
 
-class Claims(Solver):
-    """Returns the prior and claims that no bound is below a number."""
-
-    def __init__(self, name: str, lower_bound: float | None):
-        self.name, self.lower_bound = name, lower_bound
-
-    needs = ("problem.bound_at",)
-
-    def run(self, problem):
-        return Outcome(problem.prior, "not_converged", claimed_lower_bound=self.lower_bound)
+def claims(name: str, lower: float) -> Returns:
+    """A solver that returns the prior and claims that no bound is below a number."""
+    return Returns(lambda problem: Outcome(problem.prior, "not_converged", claimed_lower_bound=lower), name=name)
 
 
 def test_certified_minimum_between_lower_and_upper_bounds():
     certified = pm.solve(PROBLEM, "frontier").bound
-    low, high = Claims("low", certified - 1e-3), Claims("high", certified + 1e-3)
+    low, high = claims("low", certified - 1e-3), claims("high", certified + 1e-3)
     check = pm.cross_check(PROBLEM, ["frontier", low, high])
     rows = {row.solver: row for row in check.rows}
     assert rows["frontier"].agrees
@@ -89,7 +82,7 @@ def test_certified_minimum_between_lower_and_upper_bounds():
 
 def test_reference_that_was_not_asked_for_refutes_a_lower_bound():
     certified = pm.solve(PROBLEM, "frontier").bound
-    assert pm.cross_check(PROBLEM, [Claims("high", certified + 1e-3)]).rows[0].refuted
+    assert pm.cross_check(PROBLEM, [claims("high", certified + 1e-3)]).rows[0].refuted
 
 
 def test_a_worse_local_minimum_is_seen_whoever_is_asked():

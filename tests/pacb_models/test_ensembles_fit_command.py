@@ -129,7 +129,11 @@ def test_a_run_that_was_stopped_goes_on(table, tmp_path, pacb):
     [
         ("--classifiers magic", "--classifiers is 'magic'"),
         ("--group nowhere", "group is 'nowhere'"),
-        ("--seed 99999999999", "--seed is 99999999999"),
+        ("--seed -1", "--seed is -1"),
+        ("--seed 99999999999", "--seed is 99999999999; it must be a whole number from 0 to 4294967295"),
+        ("--jobs 0", "--jobs is 0"),
+        ("--lambdas x", "--lambdas is 'x'"),
+        ("--out {table}", "the table itself"),
         # What would be ignored, or written over.
         ("--distance squared", "--distance needs --classifiers paper-svm"),
         ("--classifiers linear --count 3", "--count needs --classifiers paper-svm"),
@@ -138,7 +142,13 @@ def test_a_run_that_was_stopped_goes_on(table, tmp_path, pacb):
     ],
 )
 def test_bad_input_is_one_line(table, options, named, refused):
-    refused(named, f"fit {table} --target target {options}")
+    refused(named, f"fit {table} --target target {options.format(table=table)}")
+
+
+def test_a_class_of_one_row_cannot_be_trained_on(tmp_path, refused):
+    (tmp_path / "table.csv").write_text("x,class\n" + "".join(f"{k},{'ab'[k == 39]}\n" for k in range(40)))
+    said = "cannot be trained on this table: The number of classes"
+    refused(said, f"fit {tmp_path}/table.csv --target class --count 2")
 
 
 def test_sets_have_names_of_their_own():

@@ -5,7 +5,6 @@ import math
 import pytest
 
 import pacb_models as pm
-from pacb_models import validation
 from pacb_models.benchmarks.paper.claims import quasi_convexity_condition
 from pacb_models.constants import moment_curve
 from pacb_models.distances import Catoni
@@ -61,9 +60,6 @@ REFUSED = [
         lambda alpha: quasi_convexity_condition(SQUARED, *HALVES, alpha),
         (0.0, 1.0, math.nan, "half", True),
         "alpha is .*strictly between 0 and 1",
-    ),
-    *each(
-        lambda count: validation.check_count("starts", count), (0, 2.0, True, "3", None), "starts is .* a whole number"
     ),
     *each(
         lambda changes: pm.BoundProblem([0.1], 50, **changes).cvxpy_problem(),

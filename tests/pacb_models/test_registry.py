@@ -19,6 +19,8 @@ from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, a
 from pacb_models.solving.registry import capable_solvers, get_solver
 from pacb_models.wording import at_least
 
+from ..own_bounds import Returns
+
 PROBLEM = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="squared")
 OPTIMUM = pm.solve(PROBLEM, "fixed-point").posterior
 # Multiples of 2⁻⁵⁰ that sum to one exactly, on every processor: others would be normalised, in their last digits.
@@ -26,25 +28,6 @@ OPTIMUM[1:] = np.round(OPTIMUM[1:] * 2.0**50) / 2.0**50
 OPTIMUM[0] = 1.0 - OPTIMUM[1:].sum()
 PROOF = pm.solve(PROBLEM, "frontier").proof
 PROVEN = pm.check_proof(PROBLEM, PROOF)
-
-
-class Anything(Solver):
-    """A third party's solver that returns what it is told."""
-
-    name = "anything"
-    needs = ("problem.bound_at",)
-
-    def run(self, problem, weights=None, status="optimal"):
-        return Outcome(weights, status)
-
-
-class Loose(Anything):
-    """One that judges its options itself."""
-
-    name = "loose"
-
-    def run(self, problem, **options):
-        return Outcome(problem.prior, "not_converged", message=",".join(options))
 
 
 @pytest.fixture
@@ -84,12 +67,8 @@ def test_auto_takes_the_exact_one_and_others_have_to_be_there_and_able():
 
 
 def test_missing_software(installed):
-    class NeedsMore(Anything):
-        name = "needs-more"
-        requires = ("no_such_module",)
-        install = "pip install no-such-module"
-
-    installed(NeedsMore())
+    about = {"requires": ("no_such_module",), "install": "pip install no-such-module"}
+    installed(Returns(None, name="needs-more", **about))
     assert not pm.available_solvers()["needs-more"].available
     with pytest.raises(pm.SolverUnavailableError, match="no_such_module not installed: pip install no-such-module"):
         pm.solve(PROBLEM, "needs-more")
@@ -127,8 +106,8 @@ def test_the_problem_is_no_option():
 
 
 def test_solver_that_takes_any_option_judges_itself(installed):
-    installed(Loose())
-    assert pm.solve(PROBLEM, "loose", a=1, b=2).message == "a,b"
+    installed(Returns(lambda problem, **options: Outcome(problem.prior, "not_converged", ",".join(options))))
+    assert pm.solve(PROBLEM, "returns", a=1, b=2).message == "a,b"
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------
@@ -202,40 +181,24 @@ def test_other_statuses_stand(status):
     assert judged(PROBLEM.prior, status).status == status
 
 
-class Returns(Solver):
-    """Another package's solver that returns, raises or says what it is told to."""
-
-    name = "returns"
-    needs = ("problem.bound_at",)
-
-    def __init__(self, answer, question=None):
-        self.answer, self.question = answer, question
-
-    def unsupported(self, problem):
-        return self.question() if self.question else None
-
-    def run(self, problem):
-        return self.answer()
-
-
-def leave():
+def leave(problem):
     raise SystemExit("bye")
 
 
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (lambda: None, "returned None; it must return an Outcome"),
-        (lambda: 0.5, "returned 0.5; it must return an Outcome"),
-        (lambda: Outcome(OPTIMUM, "fine"), "returned the status 'fine'"),
-        (lambda: Outcome(OPTIMUM, "optimal", iterations="many"), "returned the iterations 'many'"),
-        (lambda: Outcome(OPTIMUM, "optimal", setup_seconds=None), "returned the setup_seconds None"),
-        (lambda: Outcome(OPTIMUM, "optimal", claimed_lower_bound="0"), "returned the claimed_lower_bound '0'"),
-        (lambda: Outcome(OPTIMUM, "optimal", message=None), "returned the message None"),
-        (lambda: Outcome(0.5, "optimal"), "returned the posterior 0.5"),
-        (lambda: Outcome(OPTIMUM[:-1], "optimal"), "returned the posterior"),
-        (lambda: Outcome(["a"] * OPTIMUM.size, "optimal"), "returned the posterior"),
-        (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda _: None, "returned None; it must return an Outcome"),
+        (lambda _: 0.5, "returned 0.5; it must return an Outcome"),
+        (lambda _: Outcome(OPTIMUM, "fine"), "returned the status 'fine'"),
+        (lambda _: Outcome(OPTIMUM, "optimal", iterations="many"), "returned the iterations 'many'"),
+        (lambda _: Outcome(OPTIMUM, "optimal", setup_seconds=None), "returned the setup_seconds None"),
+        (lambda _: Outcome(OPTIMUM, "optimal", claimed_lower_bound="0"), "returned the claimed_lower_bound '0'"),
+        (lambda _: Outcome(OPTIMUM, "optimal", message=None), "returned the message None"),
+        (lambda _: Outcome(0.5, "optimal"), "returned the posterior 0.5"),
+        (lambda _: Outcome(OPTIMUM[:-1], "optimal"), "returned the posterior"),
+        (lambda _: Outcome(["a"] * OPTIMUM.size, "optimal"), "returned the posterior"),
+        (lambda _: 1 / 0, "ZeroDivisionError"),
         (leave, "SystemExit: bye"),
     ],
 )
@@ -248,7 +211,7 @@ def test_a_solver_that_returns_or_raises_anything_costs_its_own_row(answer, comp
 
 @pytest.mark.parametrize("reason", [pm.InputError("option a is 1."), KeyboardInterrupt(), MemoryError()])
 def test_what_is_not_the_solver_s_failure_is_handed_on(reason):
-    def answer():
+    def answer(problem):
         raise reason
 
     with pytest.raises(type(reason)) as caught:
@@ -257,7 +220,7 @@ def test_what_is_not_the_solver_s_failure_is_handed_on(reason):
 
 
 def test_a_solver_that_cannot_say_what_it_handles_keeps_no_other_from_running(installed):
-    installed(Returns(lambda: None, question=lambda: 1 / 0))
+    installed(Returns(None, unsupported=lambda problem: 1 / 0))
     assert "ZeroDivisionError" in pm.available_solvers(PROBLEM)["returns"]
     assert "returns" not in capable_solvers(PROBLEM)
     assert pm.solve(PROBLEM).status == "optimal"

@@ -254,7 +254,7 @@ WRONG = {
     "time_limit": [(value, "time_limit is ") for value in (0, -1.0, "soon", True)],
     "tolerance": [(value, "tolerance is .*; it must be a positive number") for value in (0.0, -1e-3, "tight", True)],
     "max_iterations": [(value, f"max_iterations is {value}") for value in (0, -1, 0.5, 2.5)],
-    "starts": [(0, "starts is 0"), (1.5, r"starts is 1\.5")],
+    "starts": [(value, "starts is .*; it must be a whole number") for value in (0, 1.5, True, "3", None)],
     "seed": [(-1, "seed is -1")],
     "start": [
         (np.ones(3), "start sums to 3"),

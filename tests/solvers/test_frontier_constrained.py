@@ -121,19 +121,6 @@ def test_multipliers_and_sensitivities_are_difference_quotients(distance, diverg
         assert solution.multipliers[row.name] == -rates["rows"][row.name]
 
 
-def test_merging_changes_nothing():
-    random = np.random.default_rng(1)
-    risks, values = random.integers(0, 6, 400) / 40, random.integers(0, 3, 400).astype(float)
-    rows = [pm.average(values, at_most=0.7, name="cost"), pm.weights(at_most=0.01)]
-    problem = pm.BoundProblem(risks, m=200, constraints=rows)
-    merged, plain = (pm.solve(problem, "frontier", merge=merge) for merge in (True, False))
-    assert merged.details["merged_size"] <= 18 < plain.details["merged_size"]
-    assert merged.bound == pytest.approx(plain.bound, rel=1e-10)
-    assert merged.posterior == pytest.approx(plain.posterior, abs=1e-6)
-    assert merged.multipliers == pytest.approx(plain.multipliers, rel=1e-5)
-    assert pm.solve(problem.replace(constraints=pm.support(at_most=5))).details["merged_size"] == 400
-
-
 def test_a_second_minimum_under_a_cap_is_not_taken_for_the_first():
     """One good classifier among many poor ones: without the search everywhere a method stays near the prior."""
     problem = pm.BoundProblem([0.0] + [0.5] * 60, m=30, distance="squared", constraints=pm.weights(at_most=0.9))
