@@ -1,10 +1,20 @@
-"""What properties are drawn from: numbers, not the seeds of generators, so that a failure shrinks to a simple case."""
+"""Every bound there is, and what properties are drawn from: numbers, not the seeds of generators, so that a failure
+shrinks to a simple case."""
 
 import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import pacb_models as pm
+from pacb_models.names import DISTANCES
+
+#: Every divergence with each of its distances.
+PAIRS = [(divergence, distance) for divergence, names in DISTANCES.items() for distance in names]
+
+
+def with_orders(*orders: float) -> list[tuple[str, str, float]]:
+    """The same with an order: Rényi's divergence has these."""
+    return [(*pair, order) for pair in PAIRS for order in (orders if pair[0] == "renyi" else (2.0,))]
 
 
 def powers_of_ten(least: float, most: float) -> st.SearchStrategy[float]:

@@ -14,6 +14,7 @@ from pacb_models.constants import CONSTANTS, DISTANCES, log_moment_constant, mom
 from pacb_models.errors import InputError
 from pacb_models.numerics.maximum import largest_value
 
+from ..drawn import PAIRS
 from .mp_reference import PHI, expectation
 from .mp_reference import constant as exact_constant
 
@@ -450,7 +451,7 @@ def moment_by_definition(distance, m, l, divergence, power, constant):
 
 @pytest.mark.long
 @pytest.mark.parametrize("constant", ["exact", "one-sided"])
-@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_curves_follow_the_definition(divergence, distance, constant):
     """Also at risks whose complement rounds to one."""
     order = 3.0 if divergence == "renyi" else 2.0
@@ -461,7 +462,7 @@ def test_curves_follow_the_definition(divergence, distance, constant):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 @settings(max_examples=10)
 @given(m=st.integers(1, 3000), l=st.floats(0, 1))
 def test_curves_stay_below_the_constant(divergence, distance, m, l):
@@ -540,7 +541,7 @@ def test_one_sided_constants_of_the_largest_samples_are_found(power):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_arrays_repeat_the_scalars(divergence, distance):
     sizes = np.array([[1, 20], [333, 10**6]])
     for constant in CONSTANTS if divergence != "renyi" else ("exact", "one-sided"):

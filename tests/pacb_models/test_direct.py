@@ -12,18 +12,11 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.names import DISTANCES
 
-from ..drawn import arrays, priors, some_weights, weights
+from ..drawn import arrays, priors, some_weights, weights, with_orders
 from .direct_reference import DirectReference
 
-PAIRS = [
-    ("chi2", "linear", 2.0),
-    ("chi2", "squared", 2.0),
-    ("chi2", "kl", 2.0),
-    *(("renyi", distance, order) for distance in DISTANCES["renyi"] for order in (1.2, 3.0)),
-    *(("kl", distance, 2.0) for distance in DISTANCES["kl"]),
-]
+PAIRS = with_orders(1.2, 3.0)
 
 
 def pair(divergence, distance, order, risks, m, prior=None, delta=0.05, constant="exact"):

@@ -14,9 +14,9 @@ from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solving.registry import capable_solvers
 
-from ..drawn import arrays, priors, weights
+from ..drawn import PAIRS, arrays, priors, weights
 from ..solvers.path_reference import scan
-from ..solvers.solver_checks import PAIRS, TWO_MINIMA
+from ..solvers.solver_checks import TWO_MINIMA
 
 #: Solvers that compute to the last digits; the others stop at a tolerance of their own.
 EXACT = ("frontier", "fixed-point", "subset-search")

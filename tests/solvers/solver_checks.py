@@ -16,16 +16,10 @@ import pacb_models as pm
 from pacb_models.solution import Solution, Status
 from pacb_models.solving.registry import get_solver, solver_names
 
+from ..drawn import PAIRS
 from ..pacb_models.direct_reference import DirectReference
 from .path_reference import GOLDEN
 from .path_reference import Reference as BoundReference
-
-#: Every combination of divergence and distance.
-PAIRS = [
-    *(("chi2", distance) for distance in ("linear", "squared", "kl")),
-    *(("renyi", distance) for distance in ("linear", "squared", "kl")),
-    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
-]
 
 FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
 #: Every solver that needs no more than slopes.

@@ -14,13 +14,12 @@ from pacb_models.solvers.convex import conic
 from pacb_models.solvers.nonlinear import casadi_nlp, dnlp, interior_point
 from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
 
-from ..drawn import arrays, weights
+from ..drawn import PAIRS, arrays, weights
 from ..own_bounds import Doubled
 from .solver_checks import (
     CONCENTRATED,
     FIRST_ORDER,
     GRADIENT,
-    PAIRS,
     TWO_MINIMA,
     cases,
     check,

@@ -8,8 +8,8 @@ import pytest
 import pacb_models as pm
 from pacb_models.solvers.starts import default_start, nearest, starting_posteriors
 
+from ..pacb_models.test_models import ipopt
 from .constrained import CONVEX, PAIRS, constrained
-from .test_blocks import ipopt
 
 
 @pytest.mark.parametrize("formulation", ["lifted", "substituted"])

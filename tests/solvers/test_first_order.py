@@ -18,9 +18,9 @@ from pacb_models.solvers.oracle import Oracle
 from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver
 
-from ..drawn import arrays, powers_of_ten, weights
+from ..drawn import PAIRS, arrays, powers_of_ten, weights
 from ..own_bounds import TangentChiSquared
-from .solver_checks import FIRST_ORDER, GRADIENT, PAIRS, distance_to_a_minimum, make
+from .solver_checks import FIRST_ORDER, GRADIENT, distance_to_a_minimum, make
 
 RNG = np.random.default_rng(6)
 RISKS = RNG.binomial(200, 0.2, 12) / 200

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solvers.starts import StationaryPoint
 
-from ..drawn import problems
+from ..drawn import PAIRS, problems
 from .path_reference import right_side, scan
-from .solver_checks import PAIRS, TWO_GROUPS
+from .solver_checks import TWO_GROUPS
 
 
 def solve(problem: pm.BoundProblem, **options) -> pm.Solution:

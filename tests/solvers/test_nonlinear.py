@@ -21,8 +21,8 @@ from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
 from pacb_models.solvers.nonlinear.ipopt import read_log
 from pacb_models.solving.registry import get_solver
 
-from ..drawn import arrays, weights
-from .solver_checks import CONCENTRATED, PAIRS, TWO_MINIMA, distance_to_a_minimum, make
+from ..drawn import PAIRS, arrays, weights
+from .solver_checks import CONCENTRATED, TWO_MINIMA, distance_to_a_minimum, make
 
 RNG = np.random.default_rng(8)
 RISKS = RNG.binomial(200, 0.2, 40) / 200

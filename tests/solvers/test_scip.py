@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solvers.branch_and_bound import scip
 
-from ..drawn import arrays, weights
-from .solver_checks import PAIRS, make
+from ..drawn import PAIRS, arrays, weights
+from .solver_checks import make
 
 pytestmark = pytest.mark.outside
 

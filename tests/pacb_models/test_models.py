@@ -1,4 +1,4 @@
-"""The bound in a model of the user's: it is the problem's bound in every modelling system, and used the right way."""
+"""The bound as a model, and in models of the user's: it is the problem's in every system, and used the right way."""
 
 import io
 import logging
@@ -15,21 +15,22 @@ import cvxpy as cp
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from hypothesis import given, settings
 from pyomo.common.log import LoggingIntercept
 from pyomo.gdp import Disjunct, Disjunction
 
 import pacb_models as pm
-from pacb_models.models.convex import LARGEST_PARAMETRISED
+from pacb_models.models import convex
 from pacb_models.models.lifted import values_at
-from pacb_models.models.pyomo_models import FORMULATIONS
+from pacb_models.models.pyomo_models import FORMULATIONS, set_start
 from pacb_models.models.text_models import text_block
-from pacb_models.names import DISTANCES
+from pacb_models.solvers.nonlinear import native
 from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
-from pacb_models.solvers.nonlinear.native import float_environment_restored, pynumero_problem
+
+from ..drawn import PAIRS, weights
 
 RISKS = np.array([0.02, 0.1, 0.1, 0.25, 0.5, 0.9])
 PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
-PAIRS = [(distance, divergence) for divergence, names in DISTANCES.items() for distance in names]
 RNG = np.random.default_rng(7)
 POSTERIOR = RNG.dirichlet(np.ones(6))
 #: Columns are posteriors: mixtures of them are weights that are expressions.
@@ -58,13 +59,101 @@ def largest_violation(model):
 def ipopt(model):
     if missing := cyipopt_missing():
         pytest.skip(missing)
-    with float_environment_restored():
+    with native.float_environment_restored():
         return pyo.SolverFactory("cyipopt", options={"bound_relax_factor": 0.0}).solve(model)
+
+
+# --- the models of the solvers ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_a_smaller_statistic_is_infeasible(divergence, distance):
+    """The lifted constraints bind: a bound below the true one breaks one of them."""
+    problem = make(distance, divergence)
+    model = problem.pyomo_model("lifted")
+    lifted = model.component({"kl": "KL", "chi2": "X", "renyi": "t"}[divergence])
+    lifted.set_value(lifted.value - 1e-3, skip_validation=True)
+    assert largest_violation(model) >= 1e-3 * 0.99
+    set_start(model, problem, problem.prior)
+    if distance == "kl":
+        model.r.set_value(model.r.value - 1e-3)
+        assert largest_violation(model) > 1e-5
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+def test_no_errors_at_all(divergence, formulation):
+    """With every risk zero L has no interior, so it is no variable; kl(0, r) = -ln(1 - r) has no logarithm of zero."""
+    problem = make("kl", divergence).replace(risks=np.zeros(6))
+    model = problem.pyomo_model(formulation)
+    assert model.component("L") is None and largest_violation(model) <= 1e-12
+    assert pyo.value(model.bound) == pytest.approx(problem.bound(PRIOR), rel=1e-12)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_hessian_is_sparse_when_lifted_and_dense_when_substituted(divergence, distance):
+    if native.find_asl_library() is None:
+        pytest.skip(f"no {native.ASL_LIBRARY}: make setup")
+    size = 30
+    problem = make(distance, divergence).replace(risks=np.linspace(0.1, 0.5, size), prior=None)
+    lifted = native.pynumero_problem(problem.pyomo_model("lifted")).nnz_hessian_lag()
+    substituted = native.pynumero_problem(problem.pyomo_model("substituted")).nnz_hessian_lag()
+    # At Rényi orders every weight meets the root of the statistic, too.
+    assert lifted <= (3 if divergence == "renyi" else 1) * size + 9
+    # The KL divergence is a sum over the weights: where nothing else is curved, nothing couples them.
+    separable = divergence == "kl" and distance in ("linear", "ch")
+    assert substituted <= size + 1 if separable else substituted >= size**2
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+@pytest.mark.parametrize("parametrised", [True, False])
+@settings(max_examples=10)
+@given(q=weights(6))
+def test_cvxpy_objective_is_the_bound(divergence, parametrised, q):
+    """At any posterior, with the norm or the entropy tight; for KL the objective is n times the bound."""
+    problem = make("linear", divergence)
+    model = convex.build(problem, parametrised)
+    assert model.problem.is_dcp(dpp=True) and bool(model.problem.parameters()) == parametrised
+    values = {"q": q}
+    if divergence == "kl":
+        values["t"], factor = q * np.log(q), problem.exponent
+    else:
+        u = model.cone.data(problem, 1.0)["penalty"] * q
+        t = (u**problem.order).sum() ** (1 / problem.order)
+        values |= {"t": t, "s": u**problem.order / t ** (problem.order - 1)}
+        factor = 1.0
+    for variable in model.problem.variables():
+        variable.value = values[variable.name()]
+    assert model.problem.objective.value == pytest.approx(factor * problem.bound(q), rel=1e-10)
+
+
+def test_cvxpy_problem_of_the_user_is_the_users():
+    """Two calls share nothing: changing one problem's parameter leaves the other alone."""
+    problem = make("linear", "chi2")
+    first, second = problem.cvxpy_problem(), problem.cvxpy_problem()
+    value = second.solve()
+    for parameter in first.parameters():
+        parameter.value = 2.0 * parameter.value
+    assert first.solve() == pytest.approx(2.0 * value, rel=1e-6)
+    assert second.solve() == pytest.approx(value, rel=1e-9)
+
+
+def test_large_orders_have_finite_coefficients():
+    """prior ** (1 - order) overflows where prior * (q / prior) ** order does not."""
+    prior, q = [1e-5, 0.5, 0.49999], np.array([1e-5, 0.6, 0.39999])
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], 100, 0.05, "squared", "renyi", prior, order=100.0)
+    model = problem.pyomo_model()
+    set_start(model, problem, q)
+    assert largest_violation(model) <= 1e-12
+    assert model.t.value**100 == pytest.approx(problem.statistic(q), rel=1e-12)
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_a_block_has_the_bound_at_any_posterior(distance, divergence, formulation, exact):
     problem = make(distance, divergence).replace(risks=[0.0, *RISKS[1:]])
     model = within(problem.pyomo_block(formulation=formulation, exact=exact))
@@ -122,7 +211,7 @@ def test_bounds_that_the_users_variables_lack_are_rows():
 
 
 @pytest.mark.parametrize("formulation", ["lifted", "squares"])
-@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_the_wrong_way_is_refused(distance, divergence, formulation):
     model = within(make(distance, divergence).pyomo_block(formulation=formulation))
     model.x = pyo.Var(bounds=(0.0, 1.0))
@@ -222,7 +311,7 @@ def test_scaling_is_exported_from_inside_and_nothing_is_warned_of(tmp_path):
         for name in ("model.nl", "model.gms"):
             model.write(str(tmp_path / name))
         ipopt(model)
-        nlp = pynumero_problem(model)
+        nlp = native.pynumero_problem(model)
     assert said.getvalue() == ""
     factors = dict(zip((each.name for each in nlp.get_pyomo_variables()), nlp.get_primals_scaling()))
     assert [factors[f"pac.q[{i}]"] for i in range(6)] == pytest.approx((1.0 / PRIOR).tolist())
@@ -406,7 +495,7 @@ def test_a_convex_bound_is_the_bound_and_follows_its_parameters(divergence):
 
 
 def test_a_large_convex_bound_has_no_parameters():
-    risks = np.linspace(0.1, 0.4, LARGEST_PARAMETRISED + 1)
+    risks = np.linspace(0.1, 0.4, convex.LARGEST_PARAMETRISED + 1)
     problem = pm.BoundProblem(risks, 500, distance="linear")
     bound = problem.cvxpy_bound(cp.Variable(risks.size))
     assert not bound.expression.parameters()
@@ -439,7 +528,7 @@ def test_nonlinear_bounds_are_minimised(distance, divergence):
 
 
 @pytest.mark.parametrize("kind", [casadi.SX, casadi.MX])
-@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_casadi_has_the_bound_and_minimises_it(distance, divergence, kind):
     problem = make(distance, divergence, constraints=[pm.weights(at_most=0.5)])
     q = kind.sym("q", 6)
@@ -480,7 +569,7 @@ def test_exact_rows_hold_the_bound_from_both_sides(kind):
         assert violation > 1e-6, (name, factor)
 
 
-@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_derivatives_are_those_of_difference_quotients(distance, divergence):
     problem = make(distance, divergence)
     value, gradient = problem.value_and_gradient(POSTERIOR)
@@ -506,7 +595,7 @@ def evaluated(text, problem, values):
     return rows, bound
 
 
-@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+@pytest.mark.parametrize(("divergence", "distance"), PAIRS)
 def test_the_text_for_jump_says_the_same(distance, divergence):
     problem = make(distance, divergence, constraints=[pm.average(RISKS, at_least=0.01, name="least risk")])
     text, values = text_block(problem, "jl"), values_at(problem, POSTERIOR)
@@ -525,7 +614,7 @@ def test_the_text_for_jump_says_the_same(distance, divergence):
 if gams := shutil.which("gams"):  # PyPI has it, with a licence for small models: gamspy_base
 
     @pytest.mark.outside
-    @pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+    @pytest.mark.parametrize(("divergence", "distance"), PAIRS)
     def test_gams_minimises_the_block(distance, divergence, tmp_path):
         problem = make(distance, divergence, constraints=[pm.average(RISKS, at_least=0.2), pm.weights(at_most=0.5)])
         (tmp_path / "bound.inc").write_text(text_block(problem, "inc"))
