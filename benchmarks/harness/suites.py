@@ -170,8 +170,8 @@ def _hard_cells(collection: str = HARD) -> list[Cell]:
     cells: list[Cell] = []
     for frozen in instances(collection):
         # Which solvers can handle it does not depend on its size, and the largest take a while to build.
-        small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
-        cells += [replace(cell, problem=frozen.problem) for cell in cells_for(small)]
+        small = replace(frozen, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
+        cells += [replace(cell, problem=frozen) for cell in cells_for(small)]
     return cells
 
 
@@ -197,7 +197,7 @@ def _ours(words: str, time_limit: float, **more: Any) -> Callable[[Cells], Cells
     3.0,
 )
 def _quick() -> list[Cell]:
-    hard = [(frozen, cells_for(frozen.problem)) for frozen in map(instance, QUICK_HARD)]
+    hard = [(frozen, cells_for(frozen)) for frozen in map(instance, QUICK_HARD)]
     few = [cell for frozen, cells in hard for cell in _without(cells, SLOW if frozen.size > DENSE_LARGEST else ())]
     return [*_table_cells(50), *few, *_without(_table_cells(1990), SLOW)]
 
@@ -301,12 +301,12 @@ def _votes() -> list[Cell]:
 
 @_ours("local methods on a few instances of every hard family and on the paper's own problems, H = 50", 2.0)
 def _starts() -> list[Cell]:
-    problems = [frozen.problem for frozen in telling_instances()]
     # Of these the paper says that methods find one stationary point, whatever the start.
-    problems += [
+    papers = [
         replace(table_problem(dataset, 50, distance, "paper"), family=f"the paper's, {distance}")
         for distance, dataset in product(("squared", "kl"), PAPER_DATASETS)
     ]
+    problems = [*telling_instances(), *papers]
     cells = _without([cell for problem in problems for cell in cells_for(problem)], SLOW + MODELLED)
     return [cell for cell in cells if cell.solver == "frontier" or takes_start(get_solver(cell.solver))]
 

@@ -12,7 +12,7 @@ from .problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, Problem, outs
 
 def embedded() -> Iterator[Problem]:
     """First-order bounds that come with this package."""
-    yield from (instance.problem for instance in every_instance())
+    yield from every_instance()
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
 

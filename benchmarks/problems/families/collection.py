@@ -12,7 +12,6 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from pacb_models import BoundProblem
 from pacb_models.errors import InputError
@@ -25,13 +24,11 @@ COLLECTIONS = HARD, CONSTRAINED, GAPS = "hard", "constrained", "gaps"
 COLUMNS = ("name", "family", "arguments", "digest", "optimum", "minima", "second_minimum")
 
 
-@dataclass(frozen=True)
-class Instance:
-    """One frozen problem."""
+@dataclass(frozen=True, kw_only=True)
+class Instance(Problem):
+    """One frozen problem, which is made by the function of its family."""
 
-    name: str
-    family: str
-    arguments: dict[str, Any]
+    size: int
     #: Of risks, prior and constraints, see :func:`data_digest`.
     digest: str
     #: The certified minimum of the bound.
@@ -40,20 +37,6 @@ class Instance:
     minima: int
     #: The second smallest of them, where there are several.
     second_minimum: float | None
-
-    @property
-    def size(self) -> int:
-        """Number of classifiers."""
-        return int(self.arguments["count"])
-
-    @property
-    def problem(self) -> Problem:
-        """The recipe for the harness."""
-        return Problem(self.name, self.family, FAMILIES[self.family], self.arguments, self.size)
-
-    def build(self) -> BoundProblem:
-        """The problem itself."""
-        return self.problem.build()
 
 
 def data_digest(problem: BoundProblem) -> str:
@@ -70,9 +53,17 @@ def instances(collection: str = HARD) -> tuple[Instance, ...]:
     """All instances of a collection, family after family."""
     text = files(__package__).joinpath(f"{collection}.csv").read_text(encoding="utf-8")
     found = []
-    for name, family, arguments, digest, optimum, minima, second in list(csv.reader(text.splitlines()))[1:]:
-        numbers = float(optimum), int(minima), float(second) if second else None
-        found.append(Instance(name, family, json.loads(arguments), digest, *numbers))
+    for row in csv.DictReader(text.splitlines()):
+        arguments, second = json.loads(row["arguments"]), row["second_minimum"]
+        known = Instance(
+            *(row["name"], row["family"], FAMILIES[row["family"]], arguments),
+            size=arguments["count"],
+            digest=row["digest"],
+            optimum=float(row["optimum"]),
+            minima=int(row["minima"]),
+            second_minimum=float(second) if second else None,
+        )
+        found.append(known)
     return tuple(found)
 
 
