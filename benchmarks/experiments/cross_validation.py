@@ -13,7 +13,7 @@ from pacb_models.estimators.grids import lambda_grid
 from pacb_models.estimators.tables import Dataset
 
 from .protocols import random_stream
-from .risks import Experiment, How, count_errors
+from .risks import Experiment, count_errors
 from .shared_gram import Errors, Task
 
 #: As in the paper.
@@ -59,15 +59,15 @@ def cross_validate(
     """Five-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
-    of it. The paper compares its posteriors with this. Arguments as there (``how`` are the fields of :class:`How`);
-    with ``resume``, ``cpu_seconds`` are those of all runs.
+    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``cpu_seconds`` are those
+    of all runs.
     """
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, seed=seed)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
     fold_of = random_stream(seed, 2).permutation(kept) % FOLDS
     work = functools.partial(_errors_of_folds, fold_of)
-    found, seconds = count_errors(experiment, f"{FOLDS} folds", work, len(lambdas) * FOLDS, How(**how))
+    found, seconds = count_errors(experiment, f"{FOLDS} folds", work, len(lambdas) * FOLDS, **how)
     started = time.process_time()
     errors = np.array([each.counts[0] for each in found], dtype=np.int64).reshape(-1, FOLDS).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])

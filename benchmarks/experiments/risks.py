@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -94,45 +94,19 @@ def train_risks(
     protocol: str = "paper",
     seed: int = 0,
     sizes: Sizes | None = None,
-    n_jobs: int = 1,
-    dask: str | None = None,
-    partial: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
     command: str = "",
+    **how: Any,
 ) -> RiskTable:
     """Train one SVM per λ and count its validation, test and training errors.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    grid : "paper", "arithmetic-geometric" or a sequence of λ
-    count : int, optional
-        Number of classifiers of the paper's grid (1990).
-    protocol : "paper" or "hold-out"
-        Whether every classifier gets its own random halves or all share one training and one validation part.
-    seed : int
-        Determines every split; the same seed gives the same table whatever ``n_jobs`` is.
-    sizes : Sizes, optional
-        Examples to train, validate and test on; 0.4 : 0.4 : 0.2 by default.
-    n_jobs : int
-        SVMs trained at once, in threads (libsvm runs outside Python's lock); -1 means one per core.
-    dask : str, optional
-        Address of a Dask scheduler on whose workers the SVMs are trained instead: the data are sent to each worker
-        once, and each makes the kernel matrix once. The table is the same.
-    partial : path, optional
-        A store for finished error counts; delete the file when the table is safe.
-    resume : bool
-        Go on with what ``partial`` holds.
-    progress : callable, optional
-        Called with (classifiers done, classifiers in all).
-    command : str
-        The command line that asked for this, kept in the table.
+    ``grid`` is "paper", of which ``count`` λ are taken (1990), "arithmetic-geometric", or a sequence. With the
+    ``protocol`` "paper" every classifier gets its own random halves, with "hold-out" all share one training and one
+    validation part. ``seed`` determines every split, ``sizes`` how many examples train, validate and test (0.4 : 0.4 :
+    0.2). ``command`` is kept in the table, and ``how`` are the keywords of :func:`count_errors`.
     """
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol, seed, sizes)
-    how = How(n_jobs, dask, partial, resume, progress)
-    rows, seconds = count_errors(experiment, "training", Experiment.errors, len(lambdas), how)
+    rows, seconds = count_errors(experiment, "training", Experiment.errors, len(lambdas), **how)
     table = RiskTable(
         name=dataset.name,
         grid=grid if isinstance(grid, str) else "own",
@@ -152,46 +126,49 @@ def train_risks(
     return replace(table, digest=table.digest_with(experiment.fingerprint))
 
 
-class How(NamedTuple):
-    """Where errors are counted and kept; see :func:`train_risks`."""
-
-    n_jobs: int = 1
-    dask: str | None = None
-    partial: str | os.PathLike[str] | None = None
-    resume: bool = False
-    progress: Progress | None = None
-
-
-def count_errors(experiment: Experiment, name: str, work: Work, total: int, how: How) -> tuple[list[Errors], float]:
+def count_errors(
+    experiment: Experiment,
+    name: str,
+    work: Work,
+    total: int,
+    *,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    partial: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Progress = lambda done, total: None,
+) -> tuple[list[Errors], float]:
     """The errors of so many SVMs, by ``work(experiment, batch)``, and the processor seconds of all of them.
 
-    Batch by batch, in threads or on a cluster. ``name`` is that of the work.
+    Batch by batch, ``n_jobs`` at once in threads (libsvm runs outside Python's lock; -1: one per core), or on the
+    workers of a Dask scheduler, to each of which the data are sent once; the errors are the same. The store ``partial``
+    holds what is done; ``name`` is that of the work.
     """
-    check_jobs("n_jobs", how.n_jobs)
+    check_jobs("n_jobs", n_jobs)
     batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
     keys = [digest(COUNTS_VERSION, name, experiment.fingerprint, batch.start, batch.stop) for batch in batches]
     tasks = {key: (batch,) for key, batch in zip(keys, batches)}
     errors: dict[int, Errors] = {}
     seconds = 0.0
-    report = how.progress or (lambda done, total: None)
-    report(0, total)
-    for key, row in kept(how.partial, tasks, functools.partial(_computed, experiment, work, how), how.resume):
+    progress(0, total)
+    compute = functools.partial(_computed, experiment, work, n_jobs, dask)
+    for key, row in kept(partial, tasks, compute, resume):
         errors |= {index: Errors(tuple(counts), done) for index, (*counts, done) in zip(*tasks[key], row["errors"])}
         seconds += row["cpu_seconds"]
-        report(len(errors), total)
+        progress(len(errors), total)
     return [errors[index] for index in range(total)], seconds
 
 
 def _computed(
-    experiment: Experiment, work: Work, how: How, tasks: Mapping[str, tuple[Sequence[int]]]
+    experiment: Experiment, work: Work, n_jobs: int, dask: str | None, tasks: Mapping[str, tuple[Sequence[int]]]
 ) -> Iterator[tuple[str, dict[str, object]]]:
     """Every batch with its errors and seconds, as they are done."""
     last = time.process_time()
-    if tasks and how.dask is None:
+    if tasks and dask is None:
         experiment.gram  # noqa: B018  made once, before the threads ask for it
-    function = functools.partial(_timed, experiment, work, how.dask is not None)
+    function = functools.partial(_timed, experiment, work, dask is not None)
     with _calm():
-        done = run(function, tasks, how.n_jobs, how.dask, threads=True, blas=True, check=check_workers)
+        done = run(function, tasks, n_jobs, dask, threads=True, blas=True, check=check_workers)
         for key, (errors, seconds) in done:
             now = time.process_time()
             rows = [[*found.counts, found.converged] for found in errors]

@@ -12,7 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
@@ -24,7 +24,7 @@ from pacb_models.plugins import exception_text
 from ..problems.problem import FACTS
 from . import supervisor
 from .measurement import Measurement
-from .referee import Reference, Returned
+from .referee import Reference
 from .suites import Cell
 from .worker import SAID, Descents, Facts, unpacked, with_times
 
@@ -81,7 +81,8 @@ class Sheet:
 
     cell: Cell
     row: Measurement
-    returned: Returned | None = None
+    #: What the solver's process says of its run, with the weights.
+    returned: Facts | None = None
     descents: Descents = ()
     #: Whether somebody else killed its process, such as a system that is out of memory.
     killed: bool = False
@@ -322,7 +323,7 @@ class Pool:
             return False
         said = _only(SAID, done)
         sheet.note(**said, claims=said.get("status") == "optimal")
-        sheet.returned = Returned(**_only((each.name for each in fields(Returned)), done))
+        sheet.returned = _only((*SAID, "posterior"), done)
         with suppress(EOFError, OSError):
             if (trace := process.answer("trace", patience)) is not None:
                 sheet.descents = trace["descents"]

@@ -4,9 +4,6 @@ A solver may have changed the data that it was given, or our own functions, as f
 """
 
 import math
-from dataclasses import dataclass
-
-import numpy as np
 
 from pacb_models import BoundProblem, solve
 from pacb_models.plugins import ours
@@ -16,19 +13,6 @@ from pacb_models.solving.registry import get_solver, solver_names
 
 from ..problems.problem import Problem, facts
 from .worker import Facts, Say
-
-
-@dataclass(frozen=True)
-class Returned:
-    """What a solver returned, as its own process says."""
-
-    status: str
-    message: str = ""
-    posterior: np.ndarray | None = None
-    lower_bound: float | None = None
-    simplex_residual: float | None = None
-    constraint_residual: float | None = None
-
 
 #: The certified optimum, NaN without one, and the number of local minima.
 Reference = tuple[float, int | None]
@@ -41,29 +25,30 @@ class Referee:
         self._identity = ""
         self._problem: BoundProblem
 
-    def answer(self, say: Say, recipe: Problem, solver: str, found: Returned, known: Reference | None) -> None:
-        """Say "judged" with what holds of the weights, then "reference" with the certified optimum."""
+    def answer(self, say: Say, recipe: Problem, solver: str, found: Facts, known: Reference | None) -> None:
+        """Say "judged" with what holds of the weights that were found, then "reference" with the certified optimum."""
         if self._identity != recipe.identity:
             self._problem, self._identity = recipe.build(), recipe.identity
-        say("judged", facts(self._problem) if found.posterior is None else by_weights(self._problem, solver, found))
+        say("judged", by_weights(self._problem, solver, found) if "posterior" in found else facts(self._problem))
         bound, minima, clean = (*known, True) if known is not None else certified_optimum(self._problem)
         say("reference", {"reference_bound": bound, "minima": minima, "clean": clean})
 
 
-def by_weights(problem: BoundProblem, solver: str, found: Returned) -> Facts:
-    """What is computed from the weights, and the claim as far as they support it."""
-    claimed = Outcome(found.posterior, found.status, found.message or "", claimed_lower_bound=found.lower_bound)
+def by_weights(problem: BoundProblem, solver: str, found: Facts) -> Facts:
+    """What is computed from the weights that were found, and the claim as far as they support it."""
+    status, message, lower_bound = (found.get(name) for name in ("status", "message", "lower_bound"))
+    claimed = Outcome(found["posterior"], status or "error", message or "", claimed_lower_bound=lower_bound)
     solution = assess(problem, claimed, solver, math.nan)
     return {
         **facts(problem),
         **{name: getattr(solution, name) for name in ("status", "message", "bound", "kkt_residual", "support_size")},
         "lower_bound": solution.claimed_lower_bound,
         # Of the weights before they were put onto the simplex and into the set: only the solver saw those.
-        "simplex_residual": max(found.simplex_residual or 0.0, solution.details["simplex_violation"]),
-        "constraint_residual": max(found.constraint_residual or 0.0, solution.details["constraint_violation"]),
+        "simplex_residual": max(found.get("simplex_residual") or 0.0, solution.details["simplex_violation"]),
+        "constraint_residual": max(found.get("constraint_residual") or 0.0, solution.details["constraint_violation"]),
         "empirical_risk": solution.empirical_risk,
         "divergence_value": solution.divergence,
-        "claims": found.status == "optimal",
+        "claims": status == "optimal",
     }
 
 

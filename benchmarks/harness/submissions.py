@@ -20,7 +20,7 @@ from ..problems.solution_files import SolutionFile
 from ..store import digest
 from .environment import Environments, described_here
 from .measuring import Conditions, begun
-from .referee import Returned, by_weights
+from .referee import by_weights
 from .results import ResultLog, write_exports
 from .suites import Cell
 from .worker import Facts
@@ -84,7 +84,7 @@ class Judge:
             # A file that claims nothing is taken for what its weights support.
             status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
         # By the same functions as of a solver that runs here.
-        row = by_weights(self.problem, solver, Returned(status, message, found.weights))
+        row = by_weights(self.problem, solver, {"status": status, "message": message, "posterior": found.weights})
         claim, bound = claims(self.problem, found), row["bound"]
         gap = None if self.optimum is None else bound - self.optimum
         numbers = Worth(bound, claim.claimed, gap, row["kkt_residual"], claim.violation, claim.violated)

@@ -8,7 +8,7 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.benchmarks.harness.measurement import Measurement
-from pacb_models.benchmarks.harness.referee import Returned, by_weights
+from pacb_models.benchmarks.harness.referee import by_weights
 from pacb_models.benchmarks.harness.worker import outcome
 from pacb_models.benchmarks.verdict import success
 from pacb_models.problem import Problem
@@ -169,7 +169,7 @@ def test_claims_by_distance_from_the_simplex(off, held):
     assert solution.status == held and solution.is_global == (held == "optimal")
     assert ("off the simplex by" in solution.message) == (held != "optimal")
     said = outcome(solution)
-    returned = Returned(**{field: said[field] for field in ("status", "simplex_residual", "posterior")})
+    returned = {field: said[field] for field in ("status", "simplex_residual", "posterior")}
     facts = {"key": "k", "problem": "p", "family": "f", "solver": "s", "settings": {}, "time_limit": 1.0}
     row = Measurement(**(facts | by_weights(PROBLEM, "anything", returned)))
     assert row.claims == success(row) == (held == "optimal")
