@@ -176,11 +176,11 @@ def _memory_limit(text: str | None) -> int | None:
 def _summarise(directory: Path, options: argparse.Namespace) -> int:
     """Write the report, print the summary; 1 for a contradiction among the results, or no success at all."""
     from ..harness.results import judged_results
-    from ..report import terminal, write_report
+    from ..report import text, write_report
 
     judged = judged_results(directory)
     report = None if options.no_report else write_report(directory, options.page, options.files, judged)
-    print(terminal.text(judged))
+    print(text(judged))
     if report is not None:
         print(f"report: {report}")
     return DONE if judged.contradictions.empty and judged.runs["success"].any() else FAILED

@@ -155,16 +155,17 @@ def _ipopt() -> Iterator[Checked]:
     def checked(name: str, found: object, note: str = "") -> Checked:
         return Checked(name, str(found), note=note) if found else Checked(name, None, SETUP_COMMAND, note)
 
-    yield checked("Ipopt through cyipopt", *_probe("ipopt_text"))
+    version = "import cyipopt; print('.'.join(map(str, cyipopt.IPOPT_VERSION)))"
+    yield checked("Ipopt through cyipopt", *_probe(version))
     yield checked("PyNumero ASL library", native.find_asl_library())
     program = native.find_ipopt_executable()
     yield checked("ipopt program", program or "none", "needed only without the two above")
-    yield checked("a Pyomo model solved", *_probe("solve_small_problem"))
+    solved = f"from {__name__} import solve_small_problem; print(solve_small_problem())"
+    yield checked("a Pyomo model solved", *_probe(solved))
 
 
-def _probe(function: str) -> tuple[str | None, str]:
-    """What a function of this module returns in a fresh interpreter, or None and what went wrong in one line."""
-    code = f"from pacb_models.benchmarks.commands import doctor; print(doctor.{function}())"
+def _probe(code: str) -> tuple[str | None, str]:
+    """What code prints in a fresh interpreter, or None and what went wrong in one line."""
     try:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -173,13 +174,6 @@ def _probe(function: str) -> tuple[str | None, str]:
         return None, f"the process was ended by signal {-done.returncode}"
     answer, complaint = (text.strip().rpartition("\n")[2] for text in (done.stdout, done.stderr))
     return (answer, "") if done.returncode == 0 else (None, complaint)
-
-
-def ipopt_text() -> str:
-    """The version of the Ipopt library that cyipopt loads."""
-    import cyipopt
-
-    return ".".join(map(str, cyipopt.IPOPT_VERSION))
 
 
 def solve_small_problem() -> str:

@@ -103,8 +103,7 @@ def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     """The problems that one argument stands for."""
     from pacb_models.risk_file import read_risk_file
 
-    from ..harness.suites import suite, suite_lines
-    from ..problems.named import problems_named
+    from ..harness.suites import problems_named, suite, suite_lines
     from ..problems.problem import of_risk_file
 
     if _is_file(text):

@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     """Judge every file; 1 when one of them claims what does not hold."""
     # Imported here: ``pacb --help`` must not wait for NumPy.
     from ..harness.submissions import Judge, Worth, add_to_log, solver_of
+    from ..harness.suites import problems_named
     from ..problems.export import PROOF
-    from ..problems.named import problems_named
     from ..problems.problem import from_file
     from ..problems.solution_files import read_solution
 

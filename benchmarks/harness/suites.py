@@ -1,8 +1,8 @@
-"""Suites: which problems are given to which solvers, with which settings and time limit."""
+"""Suites: which problems are given to which solvers, with which settings and time limit; and problems by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pacb_models import BoundProblem, TandemProblem
 from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.names import CONSTANTS
 from pacb_models.plugins import load, registered
 from pacb_models.risk_file import RiskFile, read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
 from ..problems import forests
-from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
+from ..problems.families import CONSTRAINED, HARD, Instance, every_instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
     PAPER_SIZES,
@@ -330,6 +331,19 @@ def telling_instances(each: int = 2, largest: int = 60) -> list[Instance]:
 @_ours("problems registered by other packages", 60.0)
 def _outside() -> list[Cell]:
     return [cell for problem in outside_problems() for cell in cells_for(problem)]
+
+
+def embedded() -> Iterator[Problem]:
+    """First-order bounds that come with this package."""
+    yield from every_instance()
+    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
+        yield table_problem(dataset, count, distance, constant)
+
+
+def problems_named(text: str) -> list[Problem]:
+    """The problem of that name, or all whose names begin so."""
+    beginning = [each for each in (*embedded(), *forests.problems(), *outside_problems()) if each.name.startswith(text)]
+    return [each for each in beginning if each.name == text] or (beginning if text else [])
 
 
 def from_files(

@@ -10,12 +10,11 @@ from pacb_models.plots.style import styled
 from .. import verdict
 from ..harness.environment import MOMENTARY, Description, Environments
 from ..verdict import Judged
-from . import missed, pictures
+from . import caveats, missed, pictures
 from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
 from .tables import Column, Part, Table
-from .terminal import caveats
 from .wording import counted, duration, listed, percent, said, significant
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pacb_models as pm
 from pacb_models.plots import PathDisplay
 
-from ..problems.named import embedded
+from ..harness.suites import embedded
 from ..verdict import CORRECT_GAP
 from .wording import counted
 

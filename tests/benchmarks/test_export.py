@@ -18,10 +18,10 @@ import pytest
 from scipy.special import rel_entr
 
 import pacb_models as pm
+from pacb_models.benchmarks.harness.suites import problems_named
 from pacb_models.benchmarks.problems.export import archive, export
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.model_files import DEFAULT, add_floors, mixture
-from pacb_models.benchmarks.problems.named import problems_named
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
 from pacb_models.commands.program import main

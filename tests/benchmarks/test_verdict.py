@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from pacb_models.benchmarks import verdict
+from pacb_models.benchmarks import report, verdict
 from pacb_models.benchmarks.harness.compare import compare
 from pacb_models.benchmarks.harness.merge import merge
 from pacb_models.benchmarks.harness.results import load_results
-from pacb_models.benchmarks.report import terminal, write_report
 from pacb_models.benchmarks.verdict import Ending, Judged
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
@@ -182,7 +181,7 @@ def test_results_that_can_all_be_true_are_said_to(tmp_path, capsys):
 
 def test_the_terminal_names_what_is_missing_and_parallel_timings(tmp_path):
     rows = [row("a", parallel=True), row("b", gap=None, status="unavailable", parallel=True)]
-    text = terminal.text(judged(tmp_path, rows))
+    text = report.text(judged(tmp_path, rows))
     assert "1 of 1" in text.splitlines()[1]
     assert "their software is missing: b" in text and "other runs shared the machine" in text
 
@@ -201,7 +200,7 @@ def test_times_of_two_machines_are_never_mixed(tmp_path):
         {f"{name} [machine {m}]": t for name in ("a", "b") for m, t in ((1, 0.1), (2, 0.001))}
     )
     assert table["relative"].tolist() == pytest.approx([1.0] * 4)
-    assert "which differ in processor" in write_report(both).read_text()
+    assert "which differ in processor" in report.write_report(both).read_text()
     # Two directories of one machine are repetitions of each other.
     each = Judged(load_results(merge([here, again], tmp_path / "twice"))).condensed
     assert each["method"].tolist() == ["a", "b"] and each["total_seconds"].tolist() == pytest.approx([0.2, 0.2])
@@ -262,7 +261,7 @@ def test_a_constrained_problem_is_a_kind_of_its_own_and_breaking_a_row_is_told_b
     rows.append(row("b", problem="free", status="not_converged"))
     runs = frame(tmp_path, rows)
     assert list(runs["kind"]) == ["constrained kl", "constrained kl", "kl", "kl"]
-    page = write_report(tmp_path).read_text()
+    page = report.write_report(tmp_path).read_text()
     table = page[page.index('id="table-misses"') :].partition("</table>")[0]
     assert "off the simplex" in table and "off the constraints" in table and "3.0e-02" in table
     assert not verdict.success(rows[0].told({"constraint_residual": 3e-2}))

@@ -10,14 +10,13 @@ with the rows.
 import resource
 import tempfile
 import time
-from concurrent.futures import ProcessPoolExecutor
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
 from ..kept_rows import options
+from .timing import apart
 
 ROWS_PER_FILE = 2_000_000
 TARGET = "label"
@@ -66,8 +65,7 @@ def main() -> None:
         print(f"{given.rows:,} rows of {given.columns} classifiers, {given.format}, {size / 2**20:.0f} MB")
         best = {False: (float("inf"), 0.0), True: (float("inf"), 0.0)}
         for _, counting in product(range(given.repeats), best):
-            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                found = pool.submit(counted_or_scanned, folder, given.format, counting).result()
+            found = apart(counted_or_scanned, folder, given.format, counting)
             best[counting] = min(best[counting], found)
     for name, (seconds, memory) in zip(("pyarrow's scan", "error counts"), best.values()):
         print(f"{name:<15} {seconds:7.2f} s  {given.rows / seconds / 1e6:7.2f} million rows/s  {memory:6.0f} MB")

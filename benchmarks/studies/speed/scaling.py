@@ -11,9 +11,7 @@ size out of reach here. The tables of the page about large problems are made of 
 import resource
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
-from multiprocessing import get_context
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +22,7 @@ import pacb_models as pm
 from pacb_models.estimators.kernel_family import gaussian_kernel
 
 from ..kept_rows import options
-from .timing import best_seconds
+from .timing import apart, best_seconds
 
 Action = Callable[[], object]
 
@@ -116,28 +114,16 @@ def cost_here(name: str, size: int) -> tuple[float, float]:
     return least, 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
-def cost_apart(name: str, size: int, seconds: float) -> tuple[float, float] | None:
-    """The cost in a process of its own; None when it takes too long."""
-    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    try:
-        # Time on the clock: on a busy machine several times that of the processor.
-        return pool.submit(cost_here, name, size).result(timeout=10.0 * seconds)
-    except TimeoutError:
-        for process in pool._processes.values():
-            process.kill()
-        return None
-    finally:
-        pool.shutdown()
-
-
 def row(name: str, largest: int, seconds: float) -> str:
     """A line of the table."""
     method, costs = METHODS[name], dict[int, tuple[float, float]]()
     for size in (size for size in method.sizes if size <= largest):
-        if (cost := cost_apart(name, size, seconds)) is None:
+        try:
+            # Time on the clock: on a busy machine several times that of the processor.
+            costs[size] = apart(cost_here, name, size, seconds=10.0 * seconds)
+        except TimeoutError:
             break
-        costs[size] = cost
-        if cost[0] > seconds:
+        if costs[size][0] > seconds:
             break
     cells = [name, method.unit, ", ".join(f"{size}: {cost[0]:.2g}" for size, cost in costs.items())]
     if len(costs) > 1:

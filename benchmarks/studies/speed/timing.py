@@ -2,6 +2,9 @@
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
@@ -18,6 +21,19 @@ def best_seconds(
                 action()
                 best[name] = min(best[name], clock() - start)
     return best
+
+
+def apart(function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
+    """What a function returns in a process of its own, which is killed (TimeoutError) when it takes longer."""
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+    try:
+        return pool.submit(function, *arguments).result(timeout=seconds)
+    except TimeoutError:
+        for process in pool._processes.values():
+            process.kill()
+        raise
+    finally:
+        pool.shutdown()
 
 
 def show(title: str, seconds: Mapping[str, float]) -> None:
