@@ -23,21 +23,11 @@ def run(
 ) -> Generator[tuple[Key, Any], None, None]:
     """Yield the key of every task with ``function(*task)``, as they finish.
 
-    Parameters
-    ----------
-    function : callable
-        One that processes and workers can import.
-    tasks : mapping
-        The arguments of each call, by a key.
-    n_jobs, cluster : int, str, optional
-        Calls at once (1 in this process, -1 one per core), or the address of a Dask scheduler, whose workers are used.
-    threads, blas : bool
-        Threads instead of processes, for what waits, or works outside of Python's lock; and whether BLAS may have its
-        own. Results depend on their number, in the last digits.
-    failed : function, optional
-        On a cluster: makes a result of a task and its exception, ``failed(*task, exception)``, which else is raised.
-    how
-        Further arguments of :func:`pacb_models.cluster.spread`.
+    ``n_jobs`` calls run at once, in this process (1) or in others (-1: one per core), or in ``threads``, for what waits
+    or works outside of Python's lock; or on the workers of the Dask scheduler at the address ``cluster``, where
+    ``failed(*task, exception)`` makes a result of an exception, and ``how`` are further arguments of
+    :func:`pacb_models.cluster.spread`. Unless ``blas`` says so, BLAS has one thread: results depend on their number, in
+    the last digits.
     """
     if cluster is not None:
         from pacb_models.cluster import spread

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from pacb_models.cluster import check_workers
 from pacb_models.errors import InputError
 from pacb_models.estimators.grids import lambda_grid, sigest
-from pacb_models.estimators.tables import Dataset, Sizes
+from pacb_models.estimators.tables import Dataset
 from pacb_models.validation import check_count, check_jobs
 
 from ..store import digest, kept
@@ -47,10 +47,8 @@ class Experiment:
     protocol gives to i. The first H classifiers do not depend on how many follow.
     """
 
-    def __init__(
-        self, dataset: Dataset, lambdas: np.ndarray, protocol: str = "paper", seed: int = 0, sizes: Sizes | None = None
-    ):
-        self.sizes = sizes or dataset.sizes or paper_sizes(len(dataset.y))
+    def __init__(self, dataset: Dataset, lambdas: np.ndarray, protocol: str = "paper", seed: int = 0):
+        self.sizes = dataset.sizes or paper_sizes(len(dataset.y))
         if self.sizes.total != len(dataset.y):
             raise InputError(f"sizes sum to {self.sizes.total}, but there are {len(dataset.y)} examples.")
         self.lambdas = lambdas
@@ -93,7 +91,6 @@ def train_risks(
     count: int | None = None,
     protocol: str = "paper",
     seed: int = 0,
-    sizes: Sizes | None = None,
     command: str = "",
     **how: Any,
 ) -> RiskTable:
@@ -101,11 +98,11 @@ def train_risks(
 
     ``grid`` is "paper", of which ``count`` λ are taken (1990), "arithmetic-geometric", or a sequence. With the
     ``protocol`` "paper" every classifier gets its own random halves, with "hold-out" all share one training and one
-    validation part. ``seed`` determines every split, ``sizes`` how many examples train, validate and test (0.4 : 0.4 :
-    0.2). ``command`` is kept in the table, and ``how`` are the keywords of :func:`count_errors`.
+    validation part. ``seed`` determines every split; ``command`` is kept in the table, and ``how`` are the keywords of
+    :func:`count_errors`.
     """
     lambdas = lambda_grid(grid, count)
-    experiment = Experiment(dataset, lambdas, protocol, seed, sizes)
+    experiment = Experiment(dataset, lambdas, protocol, seed)
     rows, seconds = count_errors(experiment, "training", Experiment.errors, len(lambdas), **how)
     table = RiskTable(
         name=dataset.name,

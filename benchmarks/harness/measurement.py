@@ -103,13 +103,9 @@ class Measurement:
         # Fields have types of their own, which are checked when the row is made.
         return replace(self, **facts)  # type: ignore[arg-type]
 
-    def as_row(self) -> dict[str, Any]:
-        """The fields by their names, ready for JSON."""
-        return dict(vars(self))
-
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """What :meth:`as_row` returned; ValueError says what is wrong with something else."""
+        """The measurement with these fields; ValueError says what is wrong with them."""
         if "problem" in row and row.get("schema") != SCHEMA:
             raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
         if unknown := row.keys() - kinds().keys():

@@ -50,15 +50,9 @@ class NlProgram(Solver):
     ) -> Outcome:
         """Write the model, let the program work on it, and read what it wrote.
 
-        Parameters
-        ----------
-        problem : BoundProblem
-        start : array of shape (H,), optional
-            The prior by default, or what is nearest to it under the problem's constraints.
-        time_limit : float, optional
-            Seconds for writing the model and for the program, which is ended then with all of its process group.
-        suffixes, floors : bool
-            As ``pacb export`` has them.
+        The start is by default the prior, or what is nearest to it under the problem's constraints. The seconds are for
+        writing the model and for the program, which is ended then with all of its process group; ``suffixes`` and
+        ``floors`` are as ``pacb export`` has them.
         """
         began = time.perf_counter()
         limit = None if time_limit is None else check_positive("time_limit", time_limit)

@@ -32,7 +32,7 @@ class ResultLog(Store):
 
     def append(self, row: Measurement) -> None:
         """Write one row; among merged results the origin, too, tells two measurements apart."""
-        self.add(f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}"), row.as_row())
+        self.add(f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}"), vars(row))
 
     def measurements(self) -> list[Measurement]:
         """The newest row of every measurement."""
@@ -76,7 +76,7 @@ def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
     """The measurements as a data frame, with what is a judgement: ``gap``, ``success`` and ``correct``."""
     import pandas
 
-    records = [(*row.as_row().values(), row.gap, verdict.success(row), verdict.correct(row)) for row in rows]
+    records = [(*vars(row).values(), row.gap, verdict.success(row), verdict.correct(row)) for row in rows]
     return pandas.DataFrame(records, columns=[*kinds(), *_JUDGED])
 
 

@@ -10,9 +10,9 @@ from pacb_models.plots.style import styled
 from ..problems.problem import PAPER_DATASETS
 from ..report.drawing import saved
 from ..report.html import read_file, render_page, render_text
-from ..report.tables import LATEX_NEEDS, as_latex, as_markdown, latex_text
+from ..report.tables import LATEX_NEEDS, Part, as_latex, as_markdown, latex_text
 from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Values, difference, number
-from .item import Item, Results, Section
+from .item import Item, Results
 from .items.solvers import PLACES, as_meant, letter_of
 from .numbers import DOCUMENT, words
 from .showing import per_cent
@@ -27,16 +27,19 @@ class Document:
     subtitle: str
     introduction: list[str]
     summary: list[str]
-    sections: list[Section]
+    parts: list[Part]
+    #: Every value of each table, by its name.
+    csv: dict[str, str]
 
 
 def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     """The document of these items."""
     with styled():
-        sections = [item.section(results[item.name]) for item in items]
-    subtitle = f"{len(items)} tables and figures" if len(items) > 1 else sections[0].title
+        parts = [item.part(results[item.name]) for item in items]
+    subtitle = f"{len(items)} tables and figures" if len(items) > 1 else parts[0].title
     introduction = words("document", "introduction", starts=study.starts, seed=study.seed)
-    return Document(DOCUMENT["title"], subtitle, introduction, _fidelity(results), sections)
+    csv = {item.name: results[item.name].frame(item.name).to_csv(index=False) for item in items if item.tables}
+    return Document(DOCUMENT["title"], subtitle, introduction, _fidelity(results), parts, csv)
 
 
 def same_order(cells: Cells, dataset: str) -> bool:
@@ -78,16 +81,13 @@ def _spreads(bounds: list[Values]) -> dict[str, str]:
 
 def write_document(document: Document, directory: Path) -> list[Path]:
     """Write all formats; the document's files."""
-    files: dict[str, bytes | str] = {}
-    for section in document.sections:
-        if section.illustration is not None:
-            figure = section.illustration.figure
-            files |= {f"figures/{section.name}.{each}": saved(figure, each) for each in ("svg", "pdf", "png")}
-            continue
-        table = f"tables/{section.name}"
-        files[f"{table}.csv"] = section.csv
-        files[f"{table}.md"] = "\n".join(map(as_markdown, section.panels))
-        files[f"{table}.tex"] = LATEX_NEEDS + "\n".join(map(as_latex, section.panels))
+    files: dict[str, bytes | str] = {f"tables/{name}.csv": text for name, text in document.csv.items()}
+    for part in document.parts:
+        for picture in part.pictures:
+            files |= {f"figures/{part.anchor}.{each}": saved(picture.figure, each) for each in ("svg", "pdf", "png")}
+        if part.tables:
+            files[f"tables/{part.anchor}.md"] = "\n".join(map(as_markdown, part.tables))
+            files[f"tables/{part.anchor}.tex"] = LATEX_NEEDS + "\n".join(map(as_latex, part.tables))
     whole = {"paper.html": as_html(document)}
     for name, layout in (("paper.md", as_markdown), ("paper.tex", as_latex)):
         text = render_text(read_file(__package__, name), document=document, table=layout, latex=latex_text)

@@ -7,9 +7,8 @@ from importlib.resources import files
 from matplotlib.figure import Figure
 
 from ..harness.environment import ipopt_version, versions
-from ..report.drawing import Picture
 from ..report.drawing import draw as picture_of
-from ..report.tables import Table
+from ..report.tables import Part, Table
 from ..store import digest
 from .cells import Cells
 from .numbers import TEXTS, words
@@ -23,27 +22,9 @@ Results = Mapping[str, Cells]
 
 
 @dataclass(frozen=True)
-class Section:
-    """A table or a figure of the document."""
-
-    name: str
-    title: str
-    source: str
-    panels: tuple[Table, ...] = ()
-    illustration: Picture | None = None
-    caption: str = ""
-    csv: str = ""
-
-    @property
-    def wide(self) -> bool:
-        """Whether its tables are set across the page."""
-        return any(len(panel.columns) > 10 for panel in self.panels)
-
-
-@dataclass(frozen=True)
 class Item:
-    """A table or a figure: ``fill`` adds our values to the printed cells, and ``show`` lays them out as tables or
-    ``draw`` makes a figure of them; ``facts`` are what its caption says of them.
+    """A table or a figure: ``fill`` adds our values to the printed cells, ``tables`` lay them out, or ``draw`` makes
+    a figure of them; ``facts`` are what its caption says of them.
 
     ``uses`` names what it depends on of the study, beside the risk tables. A figure ``of`` a table has its cells.
     """
@@ -52,7 +33,7 @@ class Item:
     fill: Callable[[Study, Cells], None] = lambda study, cells: None
     uses: tuple[str, ...] = ()
     of: str = ""
-    show: Callable[[Cells], list[Table]] | None = None
+    tables: tuple[Callable[[Cells], Table], ...] = ()
     draw: Callable[[Cells], Figure] | None = None
     facts: Callable[[Cells], Mapping[str, object]] = lambda cells: {}
 
@@ -82,10 +63,9 @@ class Item:
         """What the figure shows."""
         return words(self.name, "caption", **self.facts(cells))[0]
 
-    def section(self, cells: Cells) -> Section:
-        """What the document shows of them."""
+    def part(self, cells: Cells) -> Part:
+        """What the document shows of them; its words are where the paper has it."""
         heading = (self.name, TEXTS[self.name]["title"], self.source)
         if self.draw is None:
-            return Section(*heading, tuple(self.show(cells)), csv=cells.frame(self.name).to_csv(index=False))
-        caption = self.caption(cells)
-        return Section(*heading, illustration=picture_of(self.name, caption, self.draw(cells)), caption=caption)
+            return Part(*heading, tables=tuple(table(cells) for table in self.tables))
+        return Part(*heading, (picture_of(self.name, self.caption(cells), self.draw(cells)),))

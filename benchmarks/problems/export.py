@@ -122,13 +122,14 @@ def export(
         record["proof"] = stem + PROOF
         files[stem + PROOF] = _line(proof_files.to_record(problem, solution.proof, solution))
     for name in chosen:
-        form = record["models"][name] = FORMATS[name].check(name, formulation)
+        write, forms = FORMATS[name]
+        form = record["models"][name] = check_choice(f"the formulation of {name}", formulation or forms[0], forms)
         model = FORMULATIONS[form](problem, optimum.posterior)
         if floors:
             check_choice("with floors, the formulation", form, pyomo_models.FORMULATIONS)
             record["floors"] = add_floors(model, problem) | _enclosure(problem, optimum)
         with nullcontext() if suffixes else without_suffixes(model):
-            files |= FORMATS[name].write(model, stem)
+            files |= write(model, stem)
     return _written(directory, {f"{stem}.json": _line(record), **files})
 
 

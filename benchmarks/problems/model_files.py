@@ -24,14 +24,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pacb_models.errors import UnsupportedProblemError
 from pacb_models.models import pyomo_models
 from pacb_models.models.text_models import text_block
-from pacb_models.validation import check_choice
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -192,31 +191,18 @@ FORMULATIONS: dict[str, Callable[[BoundProblem, Any], Any]] = {
     "touching": touching_model,
     **dict.fromkeys(("conic", "block"), lambda problem, best: problem),
 }
-_CONIC, _BLOCK = ("conic",), ("block",)
-_PYOMO = tuple(name for name in FORMULATIONS if name not in _CONIC + _BLOCK)
-
-
-class Format(NamedTuple):
-    """How a format is written, and the formulations that it holds, its own first."""
-
-    write: Callable[[Any, str], dict[str, bytes]]
-    formulations: tuple[str, ...] = _PYOMO
-
-    def check(self, name: str, formulation: str | None) -> str:
-        """The formulation that was asked for, or the format's own."""
-        return check_choice(f"the formulation of {name}", formulation or self.formulations[0], self.formulations)
-
-
-FORMATS = {
-    "nl": Format(nl_files),
-    "gms": Format(_gams),
-    "bar": Format(_baron),
-    "lp": Format(partial(_quadratic, "lp"), ("squares", "touching")),
-    "mps": Format(partial(_quadratic, "mps"), ("squares", "touching")),
-    "clarabel": Format(_clarabel, _CONIC),
-    "inc": Format(partial(_block, "inc"), _BLOCK),
-    "jl": Format(partial(_block, "jl"), _BLOCK),
-    "tex": Format(_latex),
+_PYOMO = (*pyomo_models.FORMULATIONS, "touching")
+#: How each format is written, and the formulations that it holds, its own first.
+FORMATS: dict[str, tuple[Callable[[Any, str], dict[str, bytes]], tuple[str, ...]]] = {
+    "nl": (nl_files, _PYOMO),
+    "gms": (_gams, _PYOMO),
+    "bar": (_baron, _PYOMO),
+    "lp": (partial(_quadratic, "lp"), ("squares", "touching")),
+    "mps": (partial(_quadratic, "mps"), ("squares", "touching")),
+    "clarabel": (_clarabel, ("conic",)),
+    "inc": (partial(_block, "inc"), ("block",)),
+    "jl": (partial(_block, "jl"), ("block",)),
+    "tex": (_latex, _PYOMO),
 }
 #: What is written unless formats are asked for.
 DEFAULT = ("nl", "gms", "bar")

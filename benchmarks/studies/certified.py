@@ -30,7 +30,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -301,9 +300,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the ratios."""
     given = options(__doc__, arguments, cases(), **SPLITS | {"splits": 10}, held_out=(HELD_OUT,), jobs=int)
     known = cases(given.data)
-    wanted = product(given.names, given.held_out)
-    rows = STUDY.table(given, wanted, lambda split, name, share: measure(known[name], split, share, given.jobs))
-    print(ratios(rows))
+
+    def rows_of(split: int, name: str, share: float) -> Rows:
+        return measure(known[name], split, share, given.jobs)
+
+    print(ratios(STUDY.table(given, rows_of, given.names, given.held_out)))
     return 0
 
 

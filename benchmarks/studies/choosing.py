@@ -16,7 +16,7 @@ random half of each data set, predict the other half. The same predictions, at t
 
 import sys
 from collections.abc import Sequence
-from itertools import product
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ WAYS = ("all", "one_of_all", "all_and_vote", "choose", "choose_vote")
 STUDY = KeptRows("choosing", 1, ("split", "data"))
 
 
-def measure(data: str, split: int, sizes: Sequence[int] = SIZES, data_dir: str | None = None) -> Rows:
+def measure(split: int, data: str, sizes: Sequence[int] = SIZES, data_dir: str | None = None) -> Rows:
     """Train on one half, predict the other, certify in every way; ``split`` is a seed."""
     dataset = load_dataset(data, data_dir)
     random = np.random.RandomState(split)
@@ -71,8 +71,7 @@ def means(rows: pd.DataFrame) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table."""
     given = options(__doc__, arguments, UCI_TABLES, **SPLITS)
-    wanted = product(given.names)
-    print(means(STUDY.table(given, wanted, lambda split, name: measure(name, split, data_dir=given.data))))
+    print(means(STUDY.table(given, partial(measure, data_dir=given.data), given.names)))
     return 0
 
 

@@ -28,13 +28,10 @@ class KeptRows(NamedTuple):
     version: int
     keys: tuple[str, ...]
 
-    def table(
-        self, given: argparse.Namespace, wanted: Iterable[tuple[Any, ...]], rows_of: Callable[..., Rows]
-    ) -> pd.DataFrame:
+    def table(self, given: argparse.Namespace, rows_of: Callable[..., Rows], *wanted: Iterable[Any]) -> pd.DataFrame:
         """The rows ``rows_of(split, *values)`` of every split and wanted values, kept in a store beside ``out``."""
-        splits = range(given.first, given.first + given.splits)
-        all_values = [(split, *values) for split, values in product(splits, wanted)]
-        tasks = {digest(f"{self.name} {self.version}", *values): values for values in all_values}
+        every = product(range(given.first, given.first + given.splits), *wanted)
+        tasks = {digest(f"{self.name} {self.version}", *values): values for values in every}
         numbers = {key: number for number, key in enumerate(tasks, start=1)}
 
         def compute(todo: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Rows]]:

@@ -34,7 +34,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -94,7 +93,7 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray]:
     return features.to_numpy(dtype=np.float64), np.unique(frame[target].astype(str), return_inverse=True)[1]
 
 
-def measure(name: str, split: int) -> Rows:
+def measure(split: int, name: str) -> Rows:
     """Train every pool on one half and certify on the other in every way; ``split`` is a seed."""
     X, y = load(name)
     random = np.random.RandomState(split)
@@ -174,8 +173,7 @@ def decision(rows: pd.DataFrame) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the verdict."""
     given = options(__doc__, arguments, TABLES, **SPLITS)
-    wanted = product(given.names)
-    print(decision(STUDY.table(given, wanted, lambda split, name: measure(name, split))))
+    print(decision(STUDY.table(given, measure, given.names)))
     return 0
 
 

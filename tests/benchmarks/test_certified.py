@@ -99,7 +99,7 @@ def test_ratios_by_hand():
 
 
 def test_choosing(data_dir):
-    rows = choosing.measure("haberman", 1, sizes=(5, 20), data_dir=data_dir)
+    rows = choosing.measure(1, "haberman", sizes=(5, 20), data_dir=data_dir)
     assert [row["size"] for row in rows] == [5, 20]
     assert all(row["all"] <= row["one_of_all"] for row in rows)
     assert len(choosing.means(pd.DataFrame(rows)).splitlines()) == 2 * (2 + 3)

@@ -107,7 +107,7 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     # Algorithm 1's early break misses a minimum once.
     assert solvers.early_breaks(cells, REPRODUCED) == {}
     assert list(solvers.early_breaks(cells, CORRECTED)) == [("mushroom", 200)]
-    assert [len(panel.rows) for panel in ITEMS["fp-vs-solver"].show(cells)] == [18, 18]
+    assert [len(table(cells).rows) for table in ITEMS["fp-vs-solver"].tables] == [18, 18]
 
 
 def test_every_cell_of_fixed_point_against_ccp(computed):
@@ -125,7 +125,7 @@ def test_every_cell_of_fixed_point_against_ccp(computed):
         lowest, largest = (bound("one-sided", end, CORRECTED) for end in ("min", "max"))
         assert largest - lowest < 1e-8
         assert lowest == pytest.approx(cells[dataset, 50, "fixed-point", "bound"][CORRECTED], abs=1e-8)
-    assert len(ITEMS["fp-vs-ccp"].show(cells)) == 5
+    assert len([table(cells) for table in ITEMS["fp-vs-ccp"].tables]) == 5
 
 
 # How close to print
@@ -286,7 +286,7 @@ def test_certificates_of_the_nine_data_sets(computed):
         if place.method == "tie split":
             assert values[REPRODUCED] <= cells[place._replace(method="occam")][REPRODUCED]
             assert values[REPRODUCED] > cells[place._replace(method="uncorrected")][REPRODUCED]
-    notes = ITEMS["certificates"].show(cells)[0].notes[0]
+    notes = ITEMS["certificates"].tables[0](cells).notes[0]
     assert "below χ²–kl on 8 of nine data sets and below KL–kl on 7." in notes
     figure = ITEMS["certificates-figure"]
     with styled():
@@ -342,7 +342,7 @@ def files_below(directory):
 
 
 def test_every_printed_table_is_reproduced():
-    names = [item.name for item in ITEMS.values() if item.show and item.source != "not in the paper"]
+    names = [item.name for item in ITEMS.values() if item.tables and item.source != "not in the paper"]
     assert names == [name for name in paper_cells.PRINTED_TABLES if name != "examples"]
 
 
@@ -501,19 +501,19 @@ def document(study, computed):
 def test_the_page_is_self_contained_and_whole_and_latex_is_ascii(document):
     page = as_html(document)
     assert not re.search(r"(src|href)=\"(?!data:|#)", page) and "<script" not in page
-    assert page.count("<table>") == sum(len(section.panels) for section in document.sections)
+    assert page.count("<table>") == sum(len(part.tables) for part in document.parts)
     assert "φ<sub>CH</sub>" in page and "&lt;" not in page
     texts = [*document.introduction, *document.summary, document.title]
-    for section in document.sections:
-        texts += [section.title, section.source, section.caption]
-        for panel in section.panels:
+    for part in document.parts:
+        texts += [part.title, part.text]
+        for panel in part.tables:
             assert {len(row) for row in panel.rows} == {len(panel.columns)}
             texts += [panel.title, *panel.columns, *panel.notes, *(cell.text for row in panel.rows for cell in row)]
     assert all(latex_text(text).isascii() for text in texts)
 
 
 def test_csv_is_tidy_and_has_every_value_in_full(document, computed):
-    cells, rows = computed("bounds"), list(csv.DictReader(document.sections[0].csv.splitlines()))
+    cells, rows = computed("bounds"), list(csv.DictReader(document.csv["bounds"].splitlines()))
     assert len(rows) == sum(map(len, cells.values()))
     for row in rows:
         value = cells[*(row[key] for key in paper_cells.Place._fields)][row["version"]]

@@ -1,5 +1,6 @@
 """Optimal bounds: of the three χ² distances (Table 3, and the picture that opens the page), and of both divergences."""
 
+from functools import partial
 from itertools import product
 
 from matplotlib.figure import Figure
@@ -29,14 +30,14 @@ def _fill(study: Study, cells: Cells) -> None:
         cells.add(version, dataset, ALL_CLASSIFIERS, distance, **found)
 
 
-def _show(cells: Cells) -> list[Table]:
-    return [
-        _panel(cells, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", "notes"),
-        _panel(cells, "test_error", "Average test errors of the same posteriors (Table 3)", "notes_on_test_errors"),
-    ]
+#: What stands above and below the table of each quantity.
+_PANELS = {
+    "bound": ("Optimal bounds, H = 1990, δ = 0.01 (Table 3)", "notes"),
+    "test_error": ("Average test errors of the same posteriors (Table 3)", "notes_on_test_errors"),
+}
 
 
-def _panel(cells: Cells, quantity: str, title: str, notes: str) -> Table:
+def _panel(cells: Cells, quantity: str) -> Table:
     beside, rows = Beside.of(quantity), []
     for dataset in _DATASETS:
         row, smallest = named(dataset), tightest(cells, dataset, quantity, CORRECTED)
@@ -44,7 +45,7 @@ def _panel(cells: Cells, quantity: str, title: str, notes: str) -> Table:
             best = CORRECTED if distance == smallest else ""
             row += beside.cells(cells[dataset, ALL_CLASSIFIERS, distance, quantity], best)
         rows.append(row)
-    groups = (Group("", ("data set",)), *map(beside.group, DISTANCES))
+    groups, (title, notes) = (Group("", ("data set",)), *map(beside.group, DISTANCES)), _PANELS[quantity]
     return Table(f"bounds-{quantity.replace('_', '-')}", title, groups, rows, words("bounds", notes))
 
 
@@ -53,7 +54,7 @@ def tightest(cells: Cells, dataset: str, quantity: str, version: str) -> str:
     return min(DISTANCES, key=lambda distance: cells[dataset, ALL_CLASSIFIERS, distance, quantity][version])
 
 
-BOUNDS_TABLE = Item("bounds", _fill, show=_show)
+BOUNDS_TABLE = Item("bounds", _fill, tables=tuple(partial(_panel, quantity=each) for each in _PANELS))
 
 # --- the paper's constants and exact ones -----------------------------------------------------------------------------
 
@@ -150,10 +151,6 @@ def _verdicts(cells: Cells, version: str) -> dict[str, str]:
     return found
 
 
-def _show_divergences(cells: Cells) -> list[Table]:
-    return [_claims(cells), *(_panel_of_divergences(cells, version) for version in (REPRODUCED, CORRECTED))]
-
-
 def _claims(cells: Cells) -> Table:
     rows = []
     for quantity, title in _CLAIMS.items():
@@ -183,4 +180,5 @@ def _panel_of_divergences(cells: Cells, version: str) -> Table:
     return Table(f"divergences-{version}", title, groups, rows, words("divergences", "notes"))
 
 
-DIVERGENCES_TABLE = Item("divergences", _fill_divergences, show=_show_divergences)
+_OF_DIVERGENCES = [partial(_panel_of_divergences, version=version) for version in (REPRODUCED, CORRECTED)]
+DIVERGENCES_TABLE = Item("divergences", _fill_divergences, tables=(_claims, *_OF_DIVERGENCES))

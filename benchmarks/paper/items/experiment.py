@@ -38,7 +38,7 @@ def _fill(study: Study, cells: Cells) -> None:
         cells.add(REPRODUCED, "all", **{f"{quantity}_min": min(found), f"{quantity}_max": max(found)})
 
 
-def _show(cells: Cells) -> list[Table]:
+def _table(cells: Cells) -> Table:
     groups = (Group("", ("data set",)), *(Group(title, ("printed", "ours")) for title in _COLUMNS.values()))
     rows = []
     for dataset in PAPER_DATASETS:
@@ -50,10 +50,10 @@ def _show(cells: Cells) -> list[Table]:
         rows.append(row)
     one_hot, most = cells["mushroom", "", "", "one_hot_features"], cells["all", "", "", "examples_max"]
     notes = words("data", "notes", one_hot=one_hot[REPRODUCED], most=most[PRINTED])
-    return [Table("data", "The data sets (Table 2)", groups, rows, notes)]
+    return Table("data", "The data sets (Table 2)", groups, rows, notes)
 
 
-DATA_TABLE = Item("data", _fill, show=_show)
+DATA_TABLE = Item("data", _fill, tables=(_table,))
 
 # --- Table 4 ----------------------------------------------------------------------------------------------------------
 
@@ -114,10 +114,6 @@ _BLOCKS = (
 )
 
 
-def _show_choice(cells: Cells) -> list[Table]:
-    return [_errors(cells), _times(cells)]
-
-
 def _errors(cells: Cells) -> Table:
     rows = []
     for dataset in PAPER_DATASETS:
@@ -145,4 +141,4 @@ def _times(cells: Cells) -> Table:
     return Table("cross-validation-times", "Time of cross-validation and of the posterior", groups, rows, notes)
 
 
-CROSS_VALIDATION_TABLE = Item("cross-validation", _fill_choice, uses=("seconds", "baselines"), show=_show_choice)
+CROSS_VALIDATION_TABLE = Item("cross-validation", _fill_choice, uses=("seconds", "baselines"), tables=(_errors, _times))

@@ -1,6 +1,7 @@
 """What other guarantees of the same classifiers say: tables and figures of our own; the paper has nothing like them."""
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -110,9 +111,8 @@ def _panel(cells: Cells, delta: float) -> Table:
     return Table(f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, rows, notes)
 
 
-CERTIFICATES_TABLE = Item(
-    "certificates", _fill, uses=("other_grid",), show=lambda cells: [_panel(cells, delta) for delta in _DELTAS]
-)
+_PANELS = tuple(partial(_panel, delta=delta) for delta in _DELTAS)
+CERTIFICATES_TABLE = Item("certificates", _fill, uses=("other_grid",), tables=_PANELS)
 
 _DRAWN_DELTA = 0.05
 _LOOKS: dict[str, Look] = {
@@ -188,8 +188,8 @@ def minima(risks: np.ndarray, m: int, distance: str, divergence: str, order: flo
     return found | moved
 
 
-def _show(cells: Cells) -> list[Table]:
-    """One panel: rows are pairs on data sets."""
+def _table(cells: Cells) -> Table:
+    """Rows are pairs on data sets."""
     groups = (
         Group("", ("data set", "bound")),
         Group("two-sided constant", ("with change of measure", "direct")),
@@ -204,10 +204,10 @@ def _show(cells: Cells) -> list[Table]:
         texts = [*(as_text(value, 4) for value in values), f"−{100 * saved:.1f} %", f"{100 * moved:.1f} %"]
         rows.append([*named(dataset, name, first=name == BOUND_PAIRS[0][0]), *map(Entry, texts)])
     notes = words("change-of-measure", "notes")
-    return [Table("change-of-measure", "What change of measure costs", groups, rows, notes)]
+    return Table("change-of-measure", "What change of measure costs", groups, rows, notes)
 
 
-CHANGE_OF_MEASURE_TABLE = Item("change-of-measure", _fill_minima, show=_show)
+CHANGE_OF_MEASURE_TABLE = Item("change-of-measure", _fill_minima, tables=(_table,))
 
 _STEPS: tuple[tuple[str, str, Look], ...] = (
     ("direct exact", "direct, two-sided constant", {"color": ORANGE, "marker": "o"}),

@@ -238,7 +238,7 @@ def _fill(study: Study, cells: Cells) -> None:
 _MEASURES = {**{f"N({level})": 0 for level in _LEVELS}, "HHI": 4, "support": 0}
 
 
-def _show(cells: Cells) -> list[Table]:
+def _table(cells: Cells) -> Table:
     rows = []
     for dataset, (measure, decimals) in product(FIVE_DATASETS, _MEASURES.items()):
         row = named(dataset, measure, first=measure == "N(0.8)")
@@ -250,10 +250,10 @@ def _show(cells: Cells) -> list[Table]:
     ours = {each: " and ".join(f"{ratio[each]:.1f}" for ratio in ratios) for each in (REPRODUCED, CORRECTED)}
     notes = words("sparsity", "notes", claimed=" and ".join(ratio[PRINTED] for ratio in ratios), **ours)
     title = "Concentration of the optimal posteriors, H = 1000, δ = 0.01 (Table 9)"
-    return [Table("sparsity", title, groups, rows, notes)]
+    return Table("sparsity", title, groups, rows, notes)
 
 
-SPARSITY_TABLE = Item("sparsity", _fill, show=_show)
+SPARSITY_TABLE = Item("sparsity", _fill, tables=(_table,))
 
 # --- Figure 6: distribution functions over the classifiers, by increasing risk ----------------------------------------
 
