@@ -82,8 +82,7 @@ def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: st
 
 def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
     """The parts with their labels as whole numbers from 0 on, in the order of the labels, and how many there are."""
-    kinds = {part.dtype.kind for part in parts}
-    if kinds <= set("iub"):
+    if {part.dtype.kind for part in parts} <= set("iub"):
         low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
         if 0 <= low <= high < _MOST_CODES:
             return list(parts), high + 1
@@ -91,14 +90,7 @@ def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
             # Modulo 2^64 the difference is right whatever the types are, and it is small.
             shift = np.uint64(low % 2**64)
             return [(part.astype(np.uint64) - shift).astype(np.int16) for part in parts], high - low + 1
-    # Signed and unsigned numbers of 64 bits have no type in common that tells them apart.
-    if kinds <= set("iubf") and ("f" in kinds or np.result_type(*parts).kind != "f"):
-        pairs = [np.unique(part, return_inverse=True) for part in parts]
-        known = np.unique(np.concatenate([values for values, _ in pairs]))
-        return [
-            np.searchsorted(known, values)[places].reshape(part.shape)
-            for part, (values, places) in zip(parts, pairs, strict=True)
-        ], known.size
+    # As Python's objects: signed and unsigned numbers of 64 bits have no type in common that tells them apart.
     seen: dict[Any, int] = {}
     codes = [
         np.fromiter((seen.setdefault(label, len(seen)) for label in part.ravel().tolist()), np.int32, part.size)

@@ -92,12 +92,22 @@ def _check_identifiers(files: Sequence[_PredictionFile], column: str) -> None:
 
 def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], int]:
     """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
+    import pyarrow.compute as pc
+
     errors, rows = np.zeros((2, len(files[0].names)), dtype=np.int64), 0
     for file in files:
-        found, size = file.errors(None if mask is None else mask[rows:])
-        if not size:
+        before = rows
+        with reading(file.path):
+            for batch in file.batches():
+                truth, part = batch.column(file.target), slice(rows, rows + batch.num_rows)
+                for position, name in enumerate(file.names):
+                    differ = pc.not_equal(batch.column(name), truth)
+                    errors[0, position] += differ.true_count
+                    if mask is not None:
+                        errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & mask[part])
+                rows += batch.num_rows
+        if rows == before:
             raise InputError(f"{file.path} has a header but no rows below it.")
-        errors, rows = errors + found, rows + size
     return errors, rows
 
 
@@ -171,28 +181,17 @@ class _PredictionFile:
                 )
         return names
 
-    def errors(self, mask: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], int]:
-        """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
-        import pyarrow.compute as pc
-
-        errors, rows = np.zeros((2, len(self.names)), dtype=np.int64), 0
-        with reading(self.path):
-            for batch in self._batches():
-                if not batch.num_rows:
-                    continue  # its columns may have no type
-                for name in [*self.names, self.target]:
+    def batches(self) -> Iterator[Any]:
+        """Its rows in parts that are small and not empty, with labels that are known."""
+        rows, columns = 0, [*self.names, self.target]
+        for batch in self._parts(columns):
+            if batch.num_rows:  # else its columns may have no type
+                for name in columns:
                     self._check(batch.column(name), name, rows)
-                for position, name in enumerate(self.names):
-                    differ = pc.not_equal(batch.column(name), batch.column(self.target))
-                    errors[0, position] += differ.true_count
-                    if mask is not None:
-                        part = mask[rows : rows + batch.num_rows]
-                        errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
                 rows += batch.num_rows
-        return errors, rows
+                yield batch
 
-    def _batches(self) -> Iterator[Any]:
-        columns = [*self.names, self.target]
+    def _parts(self, columns: list[str]) -> Iterator[Any]:
         # A batch of numbers takes 64 MB at most, however many columns there are.
         rows = max(1, min(1 << 17, (1 << 23) // len(columns)))
         if not self.is_parquet:

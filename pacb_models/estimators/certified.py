@@ -233,15 +233,7 @@ class CertifiedClassifier(EnsembleClassifier):
 
         With ``deploy="stochastic"`` the probability that :meth:`predict` says this class.
         """
-        if not self._is_random():
-            return self._shares(X)
-        weights, choices = self._drawn_from(X)
-        return vote_shares(weights, choices, choices.shape[1], len(self.classes_))
-
-    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
-        """Draw a candidate from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
-        weights, choices = self._drawn_from(X)
-        return self._drawn(weights, choices, random_state)
+        return super().predict_proba(X) if self._is_random() else self._shares(X)
 
     def monitor(self, X: Any, y: Any, monitor: RiskMonitor | None = None, *, delta: float = 0.05) -> RiskMonitor:
         """Test whether the risk after deployment is above ``bound_``, from new labelled examples in their order.
@@ -392,7 +384,6 @@ class CertifiedClassifier(EnsembleClassifier):
         return vote_shares(weights, opinions, _num_samples(X), len(self.classes_))
 
     def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior weights of the candidates that have any, and their class indices for each row."""
         self._is_random()
         self._check_rows(X)
         support = np.flatnonzero(self.certificate_.posterior)

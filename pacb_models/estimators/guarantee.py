@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,12 +67,10 @@ class Statement:
         return self.least >= 0.5
 
     def __str__(self) -> str:
-        said = (
-            f"{_CLAIMS[self.kind].format(self.about)} with probability at most {at_most(self.bound)} "
-            f"({self.errors:.9g} of {self.examples}; delta {share_text(self.delta)})"
-        )
+        share = "" if self.accepted is None else f"; at least {at_least(self.accepted)} of new examples have that"
         return (
-            said if self.accepted is None else f"{said}; at least {at_least(self.accepted)} of new examples have that"
+            f"{_CLAIMS[self.kind].format(self.about)} with probability at most {at_most(self.bound)} "
+            f"({self.errors:.9g} of {self.examples}; delta {share_text(self.delta)}){share}"
         )
 
 
@@ -194,11 +192,12 @@ class Requests(NamedTuple):
     def statements(self, evidence: Evidence, delta: float) -> tuple[Statement, ...]:
         """All statements that were asked for; ``delta`` is that of each kind."""
         labels, predictions = evidence.labels, evidence.classes[evidence.poll.choices]
-        wrong = predictions != labels
+        wrong, deployed = predictions != labels, int(np.argmax(evidence.posterior))
         # By kind: about what, which events, among which examples.
         kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
-        # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
-        said = predictions[int(np.argmax(evidence.posterior))]
+        # Given the features it is fixed which examples a candidate calls so, and which ones it accepts; errors among
+        # them are binomial.
+        said, shares = predictions[deployed], evidence.poll.shares[deployed]
         for kind, wanted, column in (("class", self.per_class, labels), ("prediction", self.per_prediction, said)):
             if wanted:
                 kinds[kind] = [(_named(kind, each, self.positive), wrong, column == each) for each in evidence.classes]
@@ -209,9 +208,11 @@ class Requests(NamedTuple):
             everything = np.ones(len(labels), dtype=bool)
             events = {name: _events(name, risk, labels, predictions) for name, risk in self.risks.items()}
             kinds["risk"] = [(name, happened, everything) for name, happened in events.items()]
-        found = [evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked]
-        part = delta / max(len(self.thresholds), 1)
-        return (*found, *(evidence.acceptance(wrong, threshold, part) for threshold in self.thresholds))
+        if self.thresholds:
+            kinds["accepted"] = [(str(threshold), wrong, shares >= threshold) for threshold in self.thresholds]
+        return tuple(
+            evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked
+        )
 
 
 class Evidence(NamedTuple):
@@ -233,22 +234,18 @@ class Evidence(NamedTuple):
         return float(clopper_pearson(counts[deployed[0]], examples, delta * self.prior[deployed[0]]))
 
     def statement(self, kind: str, about: str, events: np.ndarray, rows: np.ndarray, delta: float) -> Statement:
-        """The statement about ``events`` (C × n) among the examples ``rows`` (a mask)."""
-        counts, examples = np.count_nonzero(events[:, rows], axis=1), int(np.count_nonzero(rows))
-        bound, least = (self.bound(seen, examples, delta) for seen in (counts, np.zeros_like(counts)))
-        return Statement(kind, about, float(self.posterior @ counts), examples, bound, delta, least)
+        """The statement about ``events`` (C × n) among the examples ``rows`` (a mask).
 
-    def acceptance(self, wrong: np.ndarray, threshold: float, delta: float) -> Statement:
-        """Error among accepted examples, and the share of these, with half of delta each.
-
-        Whether an example is accepted depends on its features only, so that among the accepted ones, given their
-        number, the errors are binomial.
+        Among accepted examples it takes half of delta, and the share of these the other half.
         """
-        (index,) = np.flatnonzero(self.posterior)
-        rows = self.poll.shares[index] >= threshold
-        statement = self.statement("accepted", str(threshold), wrong, rows, delta / 2.0)
-        refused = float(clopper_pearson(np.count_nonzero(~rows), len(rows), delta / 2.0 * self.prior[index]))
-        return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - refused, 0.0))))
+        counts, examples = np.count_nonzero(events[:, rows], axis=1), int(np.count_nonzero(rows))
+        accepted, part = None, delta
+        if kind == "accepted":
+            part = delta / 2.0
+            refused = self.bound(np.full_like(counts, len(rows) - examples), len(rows), part)
+            accepted = max(0.0, float(np.nextafter(1.0 - refused, 0.0)))
+        bound, least = (self.bound(seen, examples, part) for seen in (counts, np.zeros_like(counts)))
+        return Statement(kind, about, float(self.posterior @ counts), examples, bound, delta, least, accepted)
 
 
 def _named(kind: str, label: Any, positive: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -27,6 +28,7 @@ from sklearn.utils.validation import (
 )
 
 from ..certificates.labels import check_same_rows, is_missing
+from ..certificates.votes import vote_shares
 from ..errors import InputError
 from ..validation import all_or_refuse, check_number, first_repeated, refuse_masked, vector
 from .sharing import predict_members, train_members
@@ -216,11 +218,21 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if certificate is not None:
             self.certificate_ = certificate.with_note(REFITTED)
 
-    def _drawn(self, weights: np.ndarray, choices: np.ndarray, random_state: Any) -> np.ndarray:
-        """What one that is drawn with these weights for each row says of it; ``choices`` are class indices."""
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The weight in the posterior of what votes for each class: votes, not calibrated probabilities."""
+        weights, choices = self._drawn_from(X)
+        return vote_shares(weights, choices, choices.shape[1], len(self.classes_))
+
+    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+        """Draw from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
+        weights, choices = self._drawn_from(X)
         rows = choices.shape[1]
         drawn = check_random_state(random_state).choice(len(weights), size=rows, p=weights)
         return self.classes_[choices[drawn, np.arange(rows)]]
+
+    def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior weights, where there are any, and the class indices that what they stand for gives each row."""
+        raise NotImplementedError
 
     def _opinions(self, X: Any, which: Iterable[int]) -> Iterator[np.ndarray]:
         """What each of these members says of each row, one member at a time."""

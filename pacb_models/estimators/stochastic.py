@@ -16,7 +16,6 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from ..certificates.pac_bayes import PacBayesCertificate
-from ..certificates.votes import vote_shares
 from ..errors import InputError
 from ..problem import BoundProblem
 from ..solving.running import solve
@@ -110,16 +109,6 @@ class StochasticClassifier(EnsembleClassifier):
         winners = self.predict_proba(X).argmax(axis=1)
         return self.classes_[winners]
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
-        ballots = self._ballots(X)
-        return vote_shares(self.posterior_[self.support_], ballots, ballots.shape[1], len(self.classes_))
-
-    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
-        """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
-        ballots = self._ballots(X)
-        return self._drawn(self.posterior_[self.support_], ballots, random_state)
-
     def _certify(self, X: Any, y: np.ndarray) -> None:
         """Measure the risks, minimise the bound, and record what it guarantees."""
         ballots = self._ballots(X, range(len(self.estimators_)))
@@ -136,11 +125,14 @@ class StochasticClassifier(EnsembleClassifier):
         self.divergence_ = solution.divergence
         self.certificate_ = PacBayesCertificate(self.problem_, solution, errors, self.names_)
 
-    def _ballots(self, X: Any, which: Iterable[int] | None = None) -> np.ndarray:
-        """The class index that each of these members gives each row; without a word those that have weight."""
+    def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
+        return self.posterior_[self.support_], self._ballots(X, self.support_)
+
+    def _ballots(self, X: Any, which: Iterable[int]) -> np.ndarray:
+        """The class index that each of these members gives each row."""
         self._check_rows(X)
-        return np.array(list(self._opinions(X, self.support_ if which is None else which)))
+        return np.array(list(self._opinions(X, which)))
 
 
 @dataclass(eq=False, repr=False)
