@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..html import TableCells
 from ..immutable import read_only
 from ..numerics.elementwise import Array
 from ..validation import check_fraction, check_posterior
@@ -19,8 +18,6 @@ from .limits import levels_of
 from .page import Shown, picture
 
 if TYPE_CHECKING:
-    import pandas
-
     from ..plots import CertificateDisplay
 
 _ASSUMPTION = (
@@ -45,8 +42,9 @@ class Certificate(Shown):
     _names: Sequence[str] | None
     _notes: tuple[str, ...]
 
-    #: What a bound is about, in words, and what was counted.
-    claim, counted = "errs with probability", "errors"
+    #: What a bound is about, in words.
+    claim = "errs with probability"
+    titles = ("errors", "rate", "at most")
     fields = (
         "bound vote_bound single single_name single_bound delta m method empirical_risk support_size notes names "
         "errors prior posterior single_bounds"
@@ -118,10 +116,9 @@ class Certificate(Shown):
         """The candidates, the smallest bound first."""
         return np.argsort(self.single_bounds, kind="stable").tolist()
 
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row per candidate, the smallest bound first."""
-        columns = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.single_bounds}
-        return self._frame(self.order, **columns, prior=self.prior, weight=self.posterior)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        known = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.single_bounds}
+        return {**known, "prior": self.prior, "weight": self.posterior}
 
     def plot(self, ax: Any = None) -> CertificateDisplay:
         """The observed errors and the bounds of the best candidates; needs matplotlib."""
@@ -210,10 +207,6 @@ class Certificate(Shown):
         names = [self.names[index] for index in order]
         return picture(names, self.single_bounds[order], rates[order], 0, "the smallest bound of one candidate")
 
-    def table(self, rows: int = 10) -> TableCells:
-        """Titles and cells of the best candidates."""
-        cells = [
-            (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
-            for i in self.order[:rows]
-        ]
-        return ("candidate", self.counted, "rate", "at most"), cells
+    def _cells(self, place: int) -> tuple[str, ...]:
+        errors = self.errors[place]
+        return f"{errors:.9g}", f"{errors / self.m:.4f}", at_most(self.single_bounds[place])

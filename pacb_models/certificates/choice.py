@@ -16,14 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..html import TableCells
 from ..wording import at_most, confidence_text, one_line, percentage_at_most
 from .limits import clopper_pearson
 from .page import Shown, assumption
 
 if TYPE_CHECKING:
-    import pandas
-
     from ..plots import ChoiceDisplay
 
 Counts = NDArray[np.int64]
@@ -55,6 +52,7 @@ class ChosenCertificate(Shown):
     seed: int
 
     method = "chosen on a part"
+    titles = ("errors, choosing", "errors, certifying", "at most")
     fields = "bound single single_name errors m delta method share seed examples names choosing_errors"
 
     @property
@@ -80,16 +78,17 @@ class ChosenCertificate(Shown):
         """The chosen candidate's name."""
         return self.names[self.single]
 
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row per candidate, the chosen one first; only that one has a bound."""
-        chosen, choosing = np.arange(len(self.names)) == self.single, self.examples - self.m
+    @cached_property
+    def order(self) -> list[int]:
+        """The candidates, the chosen one first."""
+        return np.argsort(self.choosing_errors, kind="stable").tolist()
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Only the chosen candidate has a bound."""
+        first, chosen = self.choosing_errors, np.arange(len(self.names)) == self.single
         own = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.bound}
-        return self._frame(
-            np.argsort(self.choosing_errors, kind="stable").tolist(),
-            errors_choosing=self.choosing_errors,
-            rate_choosing=self.choosing_errors / choosing,
-            **{name: np.where(chosen, value, np.nan) for name, value in own.items()},
-        )
+        compared = {"errors_choosing": first, "rate_choosing": first / (self.examples - self.m)}
+        return compared | {name: np.where(chosen, value, np.nan) for name, value in own.items()}
 
     def plot(self, ax: Any = None) -> ChoiceDisplay:
         """The candidates' errors where they were compared, and the chosen one's bound; needs matplotlib."""
@@ -116,9 +115,6 @@ class ChosenCertificate(Shown):
             assumption("share and seed"),
         ]
 
-    def table(self, rows: int = 10) -> TableCells:
-        """Titles and cells of the best candidates."""
-        order = np.argsort(self.choosing_errors, kind="stable")[:rows]
-        own = {self.single: (str(self.errors), at_most(self.bound))}
-        cells = [(self.names[i], str(self.choosing_errors[i]), *own.get(int(i), ("", ""))) for i in order]
-        return ("candidate", "errors, choosing", "errors, certifying", "at most"), cells
+    def _cells(self, place: int) -> tuple[str, ...]:
+        own = (str(self.errors), at_most(self.bound)) if place == self.single else ("", "")
+        return str(self.choosing_errors[place]), *own

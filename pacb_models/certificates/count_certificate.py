@@ -159,11 +159,8 @@ def _best_single(scoring: TieSplit | Spread, keys: Array, best: Array, m: float)
         return int(best.argmax()), 1.0, records
     boxes = scoring.box(keys[records], m, best[records])
     box = float(boxes.min())
-    return (
-        int(records[boxes.argmin()]),
-        box,
-        (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0],
-    )
+    near = best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0
+    return int(records[boxes.argmin()]), box, near.nonzero()[0]
 
 
 def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import all_or_refuse, broadcast, check_count, first_repeated, refuse_masked
-from .labels import check_same_rows, label_array, label_column
+from .labels import label_array, label_columns
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -103,9 +103,8 @@ class ErrorCounts:
         missing = [name for name in self.names if name not in predictions]
         if missing:
             raise InputError(f"predictions has no column {missing[0]!r}; it must have one for each classifier.")
-        columns = [(f"predictions[{name!r}]", predictions[name]) for name in self.names]
-        check_same_rows([("y", y), *columns])
-        self.errors += [np.count_nonzero(label_column(*column, truth, "y") != truth) for column in columns]
+        columns = label_columns(predictions, self.names, truth, ("y", y))
+        self.errors += [np.count_nonzero(column != truth) for column in columns]
         self.m += truth.size
 
     def __add__(self, other: ErrorCounts) -> ErrorCounts:

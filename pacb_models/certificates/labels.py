@@ -71,13 +71,20 @@ def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_tr
             )
 
 
-def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: str) -> NDArray[Any]:
-    """The labels of one classifier, one for each of the true ones and comparable with them."""
-    column = label_array(name, values)
-    if column.shape != truth.shape:
-        raise InputError(f"{name} has shape {column.shape}, but {of_truth} has {truth.shape}.")
-    check_comparable(name, column, truth, of_truth)
-    return column
+def label_columns(
+    predictions: Any, names: Iterable[Any], truth: NDArray[Any], of_truth: tuple[str, Any]
+) -> list[NDArray[Any]]:
+    """The labels of each classifier, one for each of the true ones and comparable with them."""
+    given = [(f"predictions[{name!r}]", predictions[name]) for name in names]
+    check_same_rows([of_truth, *given])
+    columns = []
+    for name, values in given:
+        column = label_array(name, values)
+        if column.shape != truth.shape:
+            raise InputError(f"{name} has shape {column.shape}, but {of_truth[0]} has {truth.shape}.")
+        check_comparable(name, column, truth, of_truth[0])
+        columns.append(column)
+    return columns
 
 
 def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:

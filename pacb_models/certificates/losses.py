@@ -52,7 +52,7 @@ class LossCertificate(Certificate):
     losses: Array | None
 
     claim = "has an expected loss of"
-    counted = "sum of losses"
+    titles = ("sum of losses", "rate", "at most")
 
     @property
     def method(self) -> str:

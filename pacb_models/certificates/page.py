@@ -96,30 +96,44 @@ class Shown(Immutable):
     names: Any
     _classifier: Any = None
 
-    #: What :meth:`as_dict` holds, separated by spaces.
+    #: What :meth:`as_dict` holds, separated by spaces, and the titles of :meth:`table`.
     fields: str
+    titles: tuple[str, ...]
 
     @property
     def sentences(self) -> list[str]:
         """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
         raise NotImplementedError
 
+    @property
+    def order(self) -> Sequence[int]:
+        """The candidates in the order in which they are listed."""
+        return range(len(self.names))
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """What is known of the candidates, by name."""
+        raise NotImplementedError
+
+    def _cells(self, place: int) -> tuple[str, ...]:
+        """What a table says of a candidate beside its name, under ``titles``."""
+        raise NotImplementedError
+
     def table(self, rows: int = 10) -> TableCells:
         """Titles and cells of the first candidates."""
-        raise NotImplementedError
+        return ("candidate", *self.titles), [(self.names[place], *self._cells(place)) for place in self.order[:rows]]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas DataFrame with a row per candidate, in their order."""
+        import pandas as pd
+
+        index = pd.Index([self.names[place] for place in self.order], name="candidate")
+        return pd.DataFrame({name: values[self.order] for name, values in self._columns().items()}, index=index)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         values = {name: getattr(self, "name" if name == "single_name" else name) for name in self.fields.split()}
         lists = {name: np.asarray(of).tolist() for name, of in values.items() if isinstance(of, np.ndarray | tuple)}
         return values | lists
-
-    def _frame(self, order: Sequence[int], **columns: Any) -> pandas.DataFrame:
-        """A row for each of the candidates in ``order``."""
-        import pandas as pd
-
-        index = pd.Index([self.names[place] for place in order], name="candidate")
-        return pd.DataFrame({name: values[order] for name, values in columns.items()}, index=index)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shown) and self.as_dict() == other.as_dict()

@@ -12,7 +12,7 @@ from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate, divided
 from .counts import check_names
-from .labels import check_comparable, check_same_rows, coded, label_array, label_column
+from .labels import check_comparable, check_same_rows, coded, label_array, label_columns
 from .sequence import LevelCertificate, check_sequence
 from .votes import majority
 
@@ -205,9 +205,8 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[
         twice = first_repeated(named)
         if twice is not None:
             raise InputError(f"predictions has more than one column {twice!r}; classifiers must have different names.")
-        columns = [(f"predictions[{name!r}]", predictions[name]) for name in named]
-        check_same_rows([("y_true", y_true), *columns])
-        return truth, [label_column(*column, truth, "y_true") for column in columns], [str(name) for name in named]
+        columns = label_columns(predictions, named, truth, ("y_true", y_true))
+        return truth, columns, [str(name) for name in named]
     matrix = label_array("predictions", predictions)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix  # one classifier
     if matrix.ndim != 2 or len(matrix) != len(truth) or not matrix.size:

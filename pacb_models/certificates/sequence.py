@@ -13,20 +13,16 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..html import TableCells
 from ..validation import first_repeated
 from ..wording import confidence_text, delta_text, one_line, percentage
 from .limits import limit
 from .page import Shown, assumption
-
-if TYPE_CHECKING:
-    import pandas
 
 
 def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[int]:
@@ -59,6 +55,7 @@ class LevelCertificate(Shown):
     names: list[str]
 
     method = "a level fixed beforehand"
+    titles = ("errors", "rate", "result")
     fields = "level certified name m delta allowed names errors method"
 
     @cached_property
@@ -77,14 +74,15 @@ class LevelCertificate(Shown):
         """The one of them with the fewest errors, the first of several; None where nothing passed."""
         return self.names[int(np.argmin(self.errors[: len(self.certified)]))] if self.certified else None
 
-    def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row per candidate, in the order of the tests."""
-        results = np.array(self._results(), dtype=object)
-        return self._frame(range(len(self.names)), errors=self.errors, rate=self.errors / self.m, result=results)
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        results = np.full(len(self.names), "not tested", dtype=object)
+        passed = len(self.certified)
+        results[:passed], results[passed : passed + 1] = "passed", "failed"
+        return {"errors": self.errors, "rate": self.errors / self.m, "result": results}
 
-    def _results(self) -> list[str]:
-        after = len(self.names) - len(self.certified) - 1
-        return ["passed"] * len(self.certified) + ["failed"] * (after >= 0) + ["not tested"] * after
+    def _cells(self, place: int) -> tuple[str, ...]:
+        count, rate, result = (column[place] for column in self._columns().values())
+        return str(count), percentage(rate), result
 
     def __repr__(self) -> str:
         return (
@@ -114,9 +112,3 @@ class LevelCertificate(Shown):
             f"was tested at the whole delta, up to the first failure: to pass it {allowed}; {ended}.",
             assumption("the level and the order"),
         ]
-
-    def table(self, rows: int = 10) -> TableCells:
-        """Titles and cells of the first candidates."""
-        found = zip(self.names[:rows], self.errors.tolist(), self._results())
-        cells = [(name, str(count), percentage(count / self.m), result) for name, count, result in found]
-        return ("candidate", "errors", "rate", "result"), cells

@@ -130,7 +130,7 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     if options.report:
         from ..estimators.certificate_page import certificate_page
 
-        page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table, options.positive)
+        page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table)
         write_atomically(options.report, page)
     if options.json:
         print(json.dumps(record, allow_nan=False))
@@ -169,8 +169,6 @@ def _estimator(options: argparse.Namespace, table: Any, paper: bool) -> Any:
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
     """What an auditor needs to repeat the run."""
-    from ..certificates.page import versions
-
     return [
         ("file", str(options.file)),
         ("SHA-256 of the file", hashlib.sha256(Path(options.file).read_bytes()).hexdigest()),
@@ -180,7 +178,6 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
         ("missing values", options.missing),
         ("delta", f"{options.delta:g}"),
         ("seed", str(options.seed)),
-        *versions(),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..certificates.page import Facts, picture, rendered
+from ..certificates.page import Facts, picture, rendered, versions
 from ..wording import at_least, at_most, percentage, percentage_at_most, share_text
 
 if TYPE_CHECKING:
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from .tables import Table
 
 
-def certificate_page(
-    model: CertifiedClassifier, title: str, facts: Facts, table: Table | None = None, positive: Any = None
-) -> str:
-    """The page as HTML; ``facts`` are lines for its last table (file, digest, seed, versions), ``table`` the data."""
+def certificate_page(model: CertifiedClassifier, title: str, facts: Facts, table: Table | None = None) -> str:
+    """The page as HTML; ``facts`` are lines for its last table (file, digest, seed), ``table`` the data."""
     bounds, prior, errors = model.certificate_.single_bounds, model.prior_, model.errors_
     order = np.argsort(bounds, kind="stable")
     names, weights = model.names_, np.zeros(0)
@@ -52,8 +50,8 @@ def certificate_page(
         total=len(order),
         lost=notes[:1] if lost else [],
         notes=notes,
-        split=_split(model, table, positive),
-        facts=facts,
+        split=_split(model, table),
+        facts=[*facts, *versions()],
     )
 
 
@@ -85,7 +83,7 @@ def _confusion(classes: np.ndarray, counts: np.ndarray) -> tuple[list[str], list
     return ["", *(f"called {name}" for name in classes), "examples", "errors"], rows
 
 
-def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> list[tuple[str, Any]]:
+def _split(model: CertifiedClassifier, table: Table | None) -> list[tuple[str, Any]]:
     """What became of the data, in lines."""
     of_file: list[tuple[str, Any]] = []
     if table is not None:
@@ -105,7 +103,7 @@ def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> li
         ("held-out examples", model.n_validation_),
         ("classes", ", ".join(map(str, model.classes_))),
         *([("held-out examples by class", by_class)] if by_class else []),
-        ("positive class", unnamed if positive is None else positive),
+        ("positive class", unnamed if model.positive is None else model.positive),
         ("classifiers", len(model.names_)),
         ("candidates", model.guarantee_.candidates),
         *([("examples that chose", choosing)] if choosing else []),

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 from ..certificates import RiskMonitor, certify
 from ..certificates.choice import divided
 from ..certificates.labels import check_same_rows, label_array
-from ..certificates.page import Facts, versions
+from ..certificates.page import Facts
 from ..certificates.predictions import check_seed, check_share
 from ..certificates.votes import vote_shares
 from ..errors import InputError
@@ -264,7 +264,7 @@ class CertifiedClassifier(EnsembleClassifier):
         from .certificate_page import certificate_page
 
         self._is_random()
-        write_atomically(path, certificate_page(self, title, [*facts, *versions()], positive=self.positive))
+        write_atomically(path, certificate_page(self, title, facts))
 
     def accepts(self, X: Any, threshold: float) -> NDArray[np.bool_]:
         """Which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""

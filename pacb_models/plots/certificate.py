@@ -23,11 +23,12 @@ class _CandidatesDisplay(Display):
     """A candidate per line, the first at the top."""
 
     certificate: Any
+    most: int
 
     @property
     def shown(self) -> list[int]:
         """The candidates that are drawn, best first."""
-        raise NotImplementedError
+        return self.certificate.order[: self.most]
 
     def _height(self) -> float:
         return 1.6 + 0.24 * len(self.shown)
@@ -68,10 +69,6 @@ class CertificateDisplay(_CandidatesDisplay):
             raise InputError("certificate", certificate, "it must be what pm.certify returned")
         return cls(certificate, check_count("most", most))
 
-    @property
-    def shown(self) -> list[int]:
-        return self.certificate.order[: self.most]
-
     def _draw(self, ax: Axes) -> None:
         shown, of = self.shown, self.certificate
         self._lines(ax, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
@@ -94,10 +91,6 @@ class ChoiceDisplay(_CandidatesDisplay):
 
     certificate: ChosenCertificate
     most: int = 25
-
-    @property
-    def shown(self) -> list[int]:
-        return np.argsort(self.certificate.choosing_errors, kind="stable")[: self.most].tolist()
 
     def _draw(self, ax: Axes) -> None:
         shown, of = self.shown, self.certificate

@@ -119,7 +119,12 @@ class SolutionPathDisplay(Display):
         values = self.path.values[order]
         rates = {name: rate[order] for name, rate in self.path.multipliers.items() if np.nanmax(rate) > 0.0}
         with styled():
-            panels = [ax] if ax is not None else _panels(3 if rates else 2)
+            panels: list[Any] = [ax]
+            if ax is None:
+                count = 3 if rates else 2
+                # Below each other over one abscissa, the first one the tallest.
+                shape: Any = {"sharex": True, "gridspec_kw": {"height_ratios": [2.0, 1.0, 1.0][:count]}}
+                panels = list(new_figure(2.6 + 1.5 * count).subplots(count, 1, **shape))
             self.ax_ = panels[0]
             self._bounds(panels[0], values, order)
             if len(panels) > 1:
@@ -171,10 +176,3 @@ class SolutionPathDisplay(Display):
         if changing[-1] < len(bounds) - 2:
             return f"From {name} {values[changing[-1] + 1]:g} on the bound stays at {end}"
         return f"The bound {'falls' if bounds[-1] < bounds[0] else 'rises'} from {start} to {end} {span}"
-
-
-def _panels(count: int) -> list[Any]:
-    """Axes below each other over one abscissa, the first one the tallest."""
-    heights = [2.0] + [1.0] * (count - 1)
-    figure: Any = new_figure(2.6 + 1.5 * count)
-    return list(figure.subplots(count, 1, sharex=True, gridspec_kw={"height_ratios": heights}))

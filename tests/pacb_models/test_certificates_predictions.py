@@ -368,7 +368,7 @@ def test_the_sequence_by_hand(counted, delta, level):
     assert found.certified == [str(place) for place in range(len(errors))][:passed]
     assert found.allowed == sum(limit <= level for limit in limits) - 1
     tested = min(passed + 1, len(errors))
-    assert [result != "not tested" for result in found._results()] == [k < tested for k in range(len(errors))]
+    assert (found.to_frame()["result"] != "not tested").tolist() == [k < tested for k in range(len(errors))]
     assert found.name is None if not passed else errors[int(found.name)] == min(errors[:passed])
     assert pickle.loads(pickle.dumps(found)) == found
     text = " ".join(str(found).split())
