@@ -44,7 +44,7 @@ class Certificate(Shown):
 
     #: What a bound is about, in words.
     claim = "errs with probability"
-    titles = ("errors", "rate", "at most")
+    shown = (("errors", "errors", "{:.9g}".format), ("rate", "rate", "{:.4f}".format), ("at most", "bound", at_most))
     fields = (
         "bound vote_bound single single_name single_bound delta m method empirical_risk support_size notes names "
         "errors prior posterior single_bounds"
@@ -206,7 +206,3 @@ class Certificate(Shown):
         order, rates = self.order[:500], self.errors / self.m
         names = [self.names[index] for index in order]
         return picture(names, self.single_bounds[order], rates[order], 0, "the smallest bound of one candidate")
-
-    def _cells(self, place: int) -> tuple[str, ...]:
-        errors = self.errors[place]
-        return f"{errors:.9g}", f"{errors / self.m:.4f}", at_most(self.single_bounds[place])

@@ -52,7 +52,11 @@ class ChosenCertificate(Shown):
     seed: int
 
     method = "chosen on a part"
-    titles = ("errors, choosing", "errors, certifying", "at most")
+    shown = (
+        ("errors, choosing", "errors_choosing", str),
+        ("errors, certifying", "errors", "{:.9g}".format),
+        ("at most", "bound", at_most),
+    )
     fields = "bound single single_name errors m delta method share seed examples names choosing_errors"
 
     @property
@@ -114,7 +118,3 @@ class ChosenCertificate(Shown):
             "An upper limit, not an estimate, and of this candidate alone.",
             assumption("share and seed"),
         ]
-
-    def _cells(self, place: int) -> tuple[str, ...]:
-        own = (str(self.errors), at_most(self.bound)) if place == self.single else ("", "")
-        return str(self.choosing_errors[place]), *own

@@ -52,7 +52,7 @@ class LossCertificate(Certificate):
     losses: Array | None
 
     claim = "has an expected loss of"
-    titles = ("sum of losses", "rate", "at most")
+    shown = (("sum of losses", "errors", "{:.9g}".format), *Certificate.shown[1:])
 
     @property
     def method(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import distributions, version
@@ -96,9 +96,9 @@ class Shown(Immutable):
     names: Any
     _classifier: Any = None
 
-    #: What :meth:`as_dict` holds, separated by spaces, and the titles of :meth:`table`.
+    #: What :meth:`as_dict` holds, separated by spaces; what :meth:`table` shows: titles, columns and how to write them.
     fields: str
-    titles: tuple[str, ...]
+    shown: Sequence[tuple[str, str, Callable[[Any], str]]]
 
     @property
     def sentences(self) -> list[str]:
@@ -114,13 +114,14 @@ class Shown(Immutable):
         """What is known of the candidates, by name."""
         raise NotImplementedError
 
-    def _cells(self, place: int) -> tuple[str, ...]:
-        """What a table says of a candidate beside its name, under ``titles``."""
-        raise NotImplementedError
-
     def table(self, rows: int = 10) -> TableCells:
-        """Titles and cells of the first candidates."""
-        return ("candidate", *self.titles), [(self.names[place], *self._cells(place)) for place in self.order[:rows]]
+        """Titles and cells of the first candidates; what is not known of one, NaN, is left empty."""
+        known, first = self._columns(), list(self.order[:rows])
+        titles, cells = ["candidate"], [[self.names[place] for place in first]]
+        for title, column, text in self.shown:
+            titles.append(title)
+            cells.append(["" if value != value else text(value) for value in known[column][first].tolist()])
+        return titles, list(zip(*cells, strict=True))
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, in their order."""

@@ -55,7 +55,7 @@ class LevelCertificate(Shown):
     names: list[str]
 
     method = "a level fixed beforehand"
-    titles = ("errors", "rate", "result")
+    shown = (("errors", "errors", str), ("rate", "rate", percentage), ("result", "result", str))
     fields = "level certified name m delta allowed names errors method"
 
     @cached_property
@@ -79,10 +79,6 @@ class LevelCertificate(Shown):
         passed = len(self.certified)
         results[:passed], results[passed : passed + 1] = "passed", "failed"
         return {"errors": self.errors, "rate": self.errors / self.m, "result": results}
-
-    def _cells(self, place: int) -> tuple[str, ...]:
-        count, rate, result = (column[place] for column in self._columns().values())
-        return str(count), percentage(rate), result
 
     def __repr__(self) -> str:
         return (
