@@ -1,11 +1,14 @@
-"""The metadata of a package with entry points, as pip would write it."""
+"""A third party's package in a folder on the path, as pip would put it there."""
 
 from pathlib import Path
 
 
-def install(folder: Path, group: str, *entries: str) -> None:
-    """The package ``theirs`` in a folder on the path, with entry points of ours."""
-    metadata = folder / "theirs-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(f"[pacb_models.{group}]\n" + "\n".join(entries) + "\n")
+def install(folder: Path, entry_points: str, name: str = "theirs", **modules: str) -> Path:
+    """The package with these entry points and modules; the folder."""
+    metadata = folder / f"{name}-1.0.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(entry_points)
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(text)
+    return folder

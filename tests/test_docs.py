@@ -19,7 +19,7 @@ from markdown.extensions.toc import slugify
 
 import pacb_models
 
-from .benchmarks.browser import Browser, executable
+from .benchmarks.browser import Browser
 
 # A page runs dozens of commands, one after the other.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
@@ -206,9 +206,7 @@ def test_the_site_builds_without_warning(site):
 
 def test_the_site_opens_from_files(site, tmp_path):
     """Every link of a page leads to a file, and the search finds without a server."""
-    if executable() is None:
-        pytest.skip("no Chromium on PATH; Debian: apt-get install chromium")
-    with Browser(executable(), tmp_path / "profile") as browser:
+    with Browser(tmp_path / "profile") as browser:
         browser.open(site / "index.html")
         links = browser.evaluate("[...document.links].map(link => link.href.split('#')[0])")
         for link in {unquote(link) for link in links if link.startswith("file:")}:

@@ -2,15 +2,6 @@
 
 The nine are those of Dua and Graff, UCI Machine Learning Repository. Each raw file is found in a directory or
 downloaded once, and checked before anything is learnt from it; what is particular to a data set stands in ``uci.toml``.
-
-A package adds one by an entry point, in its setup.cfg::
-
-    [options.entry_points]
-    pacb_models.datasets =
-        sonar = their_package.data:load_sonar
-
-where ``load_sonar(data_dir=None)`` returns a :class:`Dataset`; then ``pacb train sonar`` and
-``load_dataset("sonar")`` work.
 """
 
 import hashlib

@@ -1,17 +1,6 @@
 """A bound minimisation in the file formats of modelling languages and solvers, most of them written by Pyomo.
 
-=========  =====================================  ===================================================================
-format     for                                    holds
-=========  =====================================  ===================================================================
-nl         AMPL's solvers                         everything
-gms        GAMS                                   everything; the listing shows the solution with eight decimals
-bar        BARON                                  everything
-lp, mps    SCIP, Gurobi, CPLEX, HiGHS, ...        χ² with the linear (convex) or squared distance: quadratic rows
-                                                  (``squares``); χ² with any: a quadratic objective (``touching``)
-clarabel   Clarabel                               the linear distance with any divergence: cones
-inc, jl    models of your own in GAMS and JuMP    everything, as a block without objective
-tex        people                                 everything
-=========  =====================================  ===================================================================
+The help of ``pacb export`` lists the formats; those for quadratic rows are ``squares``, or ``touching``.
 """
 
 from __future__ import annotations

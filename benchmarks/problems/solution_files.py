@@ -1,17 +1,8 @@
-"""What other people's solvers write.
+"""What other people's solvers write: the files that the help of ``pacb judge`` lists.
 
-========  ================================================================================================
-ending    content
-========  ================================================================================================
-.sol      AMPL's text form: values in the order of the ``.nl`` file, whose names stand in the ``.col`` file, and
-          the program and its version in the first line; or lines with a name and a value, as SCIP, HiGHS and
-          Gurobi write them for ``.lp`` and ``.mps`` files
-.lst      a listing of GAMS, which displays the levels because our ``.gms`` files ask for it
-.gdx      GAMS' own form, read by GAMS' program ``gdxdump``
-.csv      one weight per line, or a column ``weight``
-.json     a list of weights, or an object with ``posterior`` and, if known, ``objective``, ``solver``, ``status``,
-          ``message``
-========  ================================================================================================
+A ``.sol`` in AMPL's text form has values in the order of the ``.nl`` file, whose names stand in the ``.col`` file, and
+the program and its version in the first line. A ``.lst`` displays the levels because our ``.gms`` files ask for it, and
+``.gdx``, GAMS' own form, is read by GAMS' program ``gdxdump``.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Where solvers ended that missed the optimum: which point of the path, and how far above."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,20 +16,12 @@ from .wording import counted
 LARGEST = 20_000
 
 
-@dataclass(frozen=True)
-class MissedProblem:
-    """A problem of which some method missed the optimum, with the path and where the methods ended."""
+class MissedProblem(NamedTuple):
+    """A problem of which some method missed the optimum, how many did, and the path with where the methods ended."""
 
     name: str
-    minima: int
-    missed: int
-    tried: int
+    words: str
     display: PathDisplay
-
-    def words(self) -> str:
-        """How many methods missed it."""
-        minima = counted(self.minima, "local minimum", "local minima")
-        return f"{minima}, {self.missed} of {self.tried} missed the best"
 
 
 def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
@@ -48,7 +40,8 @@ def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
             path.solutions = {row.method: row for row in ends.itertuples()}
             # A proof needs not all minima; the log may know more.
             minima = max(len(path.minima), int(rows["minima"].fillna(0).max()))
-            found.append(MissedProblem(str(name), minima, int(missed), len(rows), path))
+            words = f"{counted(minima, 'local minimum', 'local minima')}, {missed} of {len(rows)} missed the best"
+            found.append(MissedProblem(str(name), words, path))
     return found
 
 

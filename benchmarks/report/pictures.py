@@ -273,11 +273,11 @@ def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> t
             if colour == VERMILION:
                 axis.plot(end.empirical_risk, end.bound, "o", mfc="none", mec=colour, mew=1.8, ms=10)
             points.append(Named(end.empirical_risk, end.bound, _names(end.names, looks), colour))
-        axis.set_title(f"{literal(case.name)}\n{case.words()}", loc="left", fontsize=9.0)
+        axis.set_title(f"{literal(case.name)}\n{case.words}", loc="left", fontsize=9.0)
         axis.set(xlabel="empirical risk of the posterior", ylabel="bound")
         settle(figure)
         name_points(axis, points, size=8.0, avoid=curve, clear=8.0)
-        drawn.append(draw(f"{name}-{number + 1}", f"{case.name}: {case.words()}: the bound along the path.", figure))
+        drawn.append(draw(f"{name}-{number + 1}", f"{case.name}: {case.words}: the bound along the path.", figure))
     return tuple(drawn)
 
 

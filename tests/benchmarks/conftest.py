@@ -1,4 +1,4 @@
-"""A third party's package, as pip would install it: a module and its entry points in a directory on the path."""
+"""A third party's package: its solvers, problems and suites."""
 
 import os
 import subprocess
@@ -10,6 +10,8 @@ import pytest
 
 from pacb_models.commands.program import main
 from pacb_models.solving import registry
+
+from ..installed import install
 
 MODULE = '''
 import os, subprocess, time
@@ -139,21 +141,10 @@ hostile = sleepy:hostile
 """
 
 
-def install(folder: Path, name: str, entry_points: str, **modules: str) -> Path:
-    """A package with these modules and entry points, as pip would put it into a folder."""
-    metadata = folder / f"{name}-1.0.dist-info"
-    metadata.mkdir(parents=True, exist_ok=True)
-    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(entry_points)
-    for module, text in modules.items():
-        (folder / f"{module}.py").write_text(text)
-    return folder
-
-
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     """The directory that holds the third party's package."""
-    return install(tmp_path / "site", "sleepy", ENTRY_POINTS, sleepy=MODULE)
+    return install(tmp_path / "site", ENTRY_POINTS, sleepy=MODULE)
 
 
 @pytest.fixture

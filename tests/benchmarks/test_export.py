@@ -193,10 +193,8 @@ def test_clarabel_reads_cones(divergence, order, tmp_path):
     bound = {"m": 150, "distance": "linear", "divergence": divergence, "order": order, "prior": prior}
     recipe = Problem("cones", "mine", pm.BoundProblem, {"risks": risks, **bound})
     problem, stem, data = exported(recipe, tmp_path, "clarabel")
-    found, offset = (
-        clarabel_of(f"{stem}.clarabel.json"),
-        json.loads(Path(f"{stem}.clarabel.json").read_text())["offset"],
-    )
+    path = Path(f"{stem}.clarabel.json")
+    found, offset = clarabel_of(path), json.loads(path.read_text())["offset"]
     assert found.obj_val + offset == pytest.approx(data["optimum"], abs=1e-7)
     assert problem.bound(normalised(found.x, 12)) == pytest.approx(data["optimum"], abs=1e-7)
 
@@ -279,9 +277,8 @@ def test_scip_has_no_reader_for_gams_files_here(two_minima):
             scip_of(f"{two_minima[1]}.{extension}")
 
 
-if gams := shutil.which(
-    "gams"
-):  # whose licences expire: this runs for those who have one, a demonstration licence, say
+# Its licences expire: this runs for those who have one, a demonstration licence, say.
+if gams := shutil.which("gams"):
 
     @pytest.mark.outside
     @pytest.mark.parametrize("divergence", ["chi2", "kl"])

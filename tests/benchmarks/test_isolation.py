@@ -8,7 +8,7 @@ from pacb_models.benchmarks.harness.results import judged_results, read_rows
 from pacb_models.benchmarks.verdict import correct, success
 
 from ..conftest import gone
-from .conftest import install
+from ..installed import install
 
 pytestmark = pytest.mark.outside
 
@@ -118,7 +118,7 @@ def suite():
 def vandals(plugin):
     entries = "".join(f"{name} = vandals:{name}\n" for name in VANDALS)
     entries = f"[pacb_models.solvers]\n{entries}[pacb_models.suites]\nvandals = vandals:suite\n"
-    return install(plugin, "sleepy", entries, vandals=MODULE)
+    return install(plugin, entries, vandals=MODULE)
 
 
 def test_with_two_at_a_time(pacb, vandals, tmp_path):

@@ -20,7 +20,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
 from ..conftest import gone, slowness
-from .conftest import install
+from ..installed import install
 from .made_up_log import row
 
 pytestmark = pytest.mark.outside
@@ -98,7 +98,7 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
         "    def run(self, problem):\n        time.sleep(3600)\nSOLVER = Hanging()\n"
     )
     entries = "[pacb_models.solvers]\nhanging = hanging:SOLVER\n"
-    monkeypatch.syspath_prepend(str(install(plugin, "sleepy", entries, hanging=hanging)))
+    monkeypatch.syspath_prepend(str(install(plugin, entries, hanging=hanging)))
     # Long enough for a new process to import the package.
     seconds = 4.0 * slowness()
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", seconds - 0.5)

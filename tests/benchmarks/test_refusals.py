@@ -48,10 +48,7 @@ REFUSED = {
         (("--suite", "hard", "--constant", "paper"), "--constant describes risk files"),
         (("--risks", "x.csv", "--m", "9", "--order", "3"), "--order needs --divergence renyi"),
         (("--option", "starts"), "--option is 'starts'"),
-        (
-            ("--solvers", "frontier,ipopt", "--option", "haste=1"),
-            "--option is 'haste'; none of frontier, ipopt has it",
-        ),
+        (("--solvers", "frontier,ipopt", "--option", "haste=1"), "--option is 'haste'; none of frontier, ipopt has it"),
         (("--report", "a", "--option", "starts=2"), "--option cannot be used with --report"),
         (("--report", "a", "--page", "x.txt"), "--page is 'x.txt'"),
         (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "forms of the report"),

@@ -8,7 +8,6 @@ import pytest
 from pacb_models.benchmarks.harness.environment import Environments
 from pacb_models.benchmarks.harness.measurement import conforming
 from pacb_models.benchmarks.harness.results import LOG, neutralised, read_rows, write_exports
-from pacb_models.benchmarks.report.tables import Entry, Group, Table, as_markdown
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.wording import shown
@@ -123,15 +122,3 @@ def test_empty_columns_keep_their_type(tmp_path):
     write_exports(out, read_rows(out))
     kinds = pd.read_parquet(out / "results.parquet").dtypes
     assert (kinds["bound"], kinds["seed"], kinds["traced"]) == ("float64", "Int64", "boolean")
-
-
-def test_markdown_tables_hold_text_only():
-    import markdown
-
-    name = "<img src=x onerror=alert(1)> | *a* [b](c) `d` _e_\n# f"
-    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Entry(name),),)))
-    page = markdown.markdown(text, extensions=["tables"])
-    assert page.count("<td>") == 1
-    for tag in ("<img", "<em>", "<a ", "<code>", "<h1"):
-        assert tag not in page
-    assert "*a* [b](c) `d` _e_ # f" in page

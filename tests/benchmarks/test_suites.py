@@ -24,7 +24,7 @@ from pacb_models.plugins import PluginError
 from pacb_models.proofs import check_proof
 from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
 
-from .conftest import install
+from ..installed import install
 
 BROKEN = """
 [pacb_models.problems]
@@ -61,7 +61,7 @@ def scalar():
 
 @pytest.fixture
 def broken_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, "theirs", BROKEN, their_suites=MODULE, leaving_module="raise SystemExit(3)\n")
+    install(tmp_path, BROKEN, their_suites=MODULE, leaving_module="raise SystemExit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
 

@@ -103,8 +103,11 @@ def test_without_the_asl_library_no_model_is_solved_and_the_command_is_given(tmp
 
 
 def test_a_solver_that_cannot_be_loaded_does_not_hide_the_others(tmp_path):
-    install(tmp_path, "solvers", "broken = broken_solver:SOLVER")
-    (tmp_path / "broken_solver.py").write_text("raise OSError('libbroken.so: no such file')\n")
+    entries, raising = (
+        "[pacb_models.solvers]\nbroken = broken:SOLVER\n",
+        "raise OSError('libbroken.so: no such file')\n",
+    )
+    install(tmp_path, entries, broken=raising)
     findings = examine_in(sys.executable, "solvers", PYTHONPATH=str(tmp_path))
     assert findings["broken"].found is None
     assert "OSError: libbroken.so: no such file" in findings["broken"].note
@@ -112,7 +115,7 @@ def test_a_solver_that_cannot_be_loaded_does_not_hide_the_others(tmp_path):
 
 
 def test_a_probe_that_crashes_is_a_finding():
-    found, complaint = doctor._probe("os.abort")
+    found, complaint = doctor._probe("import os; os.abort()")
     assert found is None
     assert "signal 6" in complaint
 

@@ -206,13 +206,13 @@ def test_failed_download_says_what_to_do(name, mirror, no_directory):
 
 def test_registered_data_sets_are_found(tmp_path, monkeypatch):
     """A third party's package on the path, with nothing but an entry point."""
-    (tmp_path / "their_datasets.py").write_text(
+    theirs = (
         "import numpy as np\n"
         "from pacb_models.benchmarks.experiments.datasets import Dataset\n"
         "def load(data_dir=None):\n"
         "    return Dataset(np.eye(4), np.array([0, 1, 0, 1]), 'theirs', source=str(data_dir))\n"
     )
-    install(tmp_path, "datasets", "theirs = their_datasets:load")
+    install(tmp_path, "[pacb_models.datasets]\ntheirs = their_datasets:load\n", their_datasets=theirs)
     monkeypatch.syspath_prepend(str(tmp_path))
     assert available_datasets()[-1] == "theirs"
     dataset = load_dataset("theirs", "here")

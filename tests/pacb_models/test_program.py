@@ -76,8 +76,7 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, m
     if moment == "numpy":
         (tmp_path / "numpy.py").write_text(interrupting)
     else:
-        install(tmp_path, "commands", "slow = interrupting:add_parser")
-        (tmp_path / "interrupting.py").write_text(interrupting)
+        install(tmp_path, "[pacb_models.commands]\nslow = slow:add_parser\n", slow=interrupting)
     done = pacb(*(["constants", "--m", "9"] if moment == "numpy" else ["slow"]), path=tmp_path)
     assert complains_in_one_line(done, 130, "interrupted")
     assert done.stdout == ""
@@ -140,14 +139,14 @@ def test_standard_input_with_a_byte_order_mark():
 
 
 def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(tmp_path):
-    broken = ("absent = no_such_module:f", "leaves = leaving:f", "solve = theirs:solve")
-    install(tmp_path, "commands", *broken, "fine = theirs:fine")
-    (tmp_path / "leaving.py").write_text("raise SystemExit('bye')\n")
-    (tmp_path / "theirs.py").write_text(
+    entries = "[pacb_models.commands]\nabsent = no_such_module:f\nleaves = leaving:f\n"
+    theirs = (
         "from pacb_models.commands.program import add_command\n"
         "def solve(subparsers): add_command(subparsers, 'solve', None, 'ours, not theirs')\n"
         "def fine(subparsers): add_command(subparsers, 'fine', lambda options: print('fine') or 0, 'their command')\n"
     )
+    entries += "solve = theirs:solve\nfine = theirs:fine\n"
+    install(tmp_path, entries, theirs=theirs, leaving="raise SystemExit('bye')\n")
     shown = pacb("--help", path=tmp_path)
     assert shown.returncode == 0 and "their command" in shown.stdout and "ours, not theirs" not in shown.stdout
     lines = shown.stderr.splitlines()
