@@ -17,7 +17,7 @@ from pacb_models.problem import BoundProblem
 from pacb_models.processes import closed_before_the_end, undisturbed
 from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL, Solver
-from pacb_models.solvers.starts import default_start
+from pacb_models.solvers.options import default_start
 from pacb_models.solving.judging import OPTIMAL_RESIDUAL
 from pacb_models.validation import check_positive, check_posterior
 

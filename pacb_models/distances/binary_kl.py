@@ -1,12 +1,11 @@
 r"""The binary kl distance :math:`\phi = kl(\hat l, l)`; ``r`` is the upper root of :math:`kl(L, r) = b`."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics import paper_kl
 from ..numerics.binary_kl import divergence_term, kl_inverse, logit_gap
 from ..numerics.elementwise import Numbers, log_ratio
@@ -14,10 +13,6 @@ from ..numerics.exponential_means import log_kl_constant, log_kl_mean_below
 from ..numerics.power_means import log_largest_deviance, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_log, ceil_sqrt, from_logarithm
 from .distance import Distance, Forward, Inverse
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
 #: exp overflows beyond.
 _LARGEST_RATE = 700.0

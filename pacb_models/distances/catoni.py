@@ -4,20 +4,16 @@ Its exponential moment is one for every true risk, since :math:`E\,e^{-\beta k} 
 constant is one. :math:`\beta > 0` has to be fixed before seeing the sample.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra
 from ..numerics.elementwise import Numbers, functions_of, log_ratio
 from ..numerics.rounding import Constant
 from ..validation import check_positive
 from .distance import Distance, Inverse
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
 
 
 @final

@@ -11,20 +11,15 @@ How the budget depends on the posterior is the divergence's business. Ours are f
 says so by its name: ``forward`` for direct bounds, ``express`` for algebraic models.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..immutable import per_object
+from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
 from ..numerics.rounding import Constant, ceil_exp
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
 
 class Inverse(NamedTuple):
@@ -116,7 +111,7 @@ class Distance:
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         r"""An expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct bounds.
 
-        ``k`` is a factor; all are vectors, see :class:`~pacb_models.models.direct_bounds.ExcessAlgebra`.
+        ``k`` is a factor; all are vectors, see :class:`~pacb_models.models.algebra.ExcessAlgebra`.
         """
         raise NotImplementedError
 

@@ -1,23 +1,18 @@
 r"""The linear distance :math:`\phi = l - \hat l`, hence :math:`r = L + b`: the convex case."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
 from ..numerics.exponential_means import LINEAR_RATE, log_linear_mean
 from ..numerics.one_sided import log_largest_deviation_above
 from ..numerics.power_means import log_largest_deviation, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_to_float, from_fraction, from_logarithm
 from .distance import Distance, Forward, Inverse
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
 
 @final

@@ -7,21 +7,16 @@ It is below the binary kl, and so has its constant, by Maurer :math:`2\sqrt m`. 
           \qquad b = \frac{KL + \ln(I/\delta)}{m}.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.rounding import Constant
 from .binary_kl import BinaryKL
 from .distance import Distance, Forward, Inverse
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
 
 @final

@@ -4,22 +4,18 @@ It and its factor :math:`2m - 1` are the companion paper's (Sahu and Hemachandra
 the binary kl.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import log_largest_exponential
 from ..numerics.one_sided import log_largest_exponential_above
 from ..numerics.rounding import Constant, from_fraction, from_logarithm
 from .distance import Forward, Inverse
 from .squared import EvenPolynomial
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
 
 #: The coefficients of x⁴ and x⁶.
 _SECOND, _THIRD = 2.0 / 9.0, 16.0 / 135.0

@@ -1,24 +1,19 @@
 r"""Even polynomials of the deviation, :math:`\phi = c_1 x^2 + c_2 x^4 + \dots` of :math:`x = l - \hat l`; of them the
 squared distance."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
 from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
 from ..numerics.power_means import log_largest_deviation, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, from_fraction, from_logarithm
 from .distance import Distance, Forward, Inverse
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
 
 class EvenPolynomial(Distance):

@@ -15,20 +15,16 @@ ours have closed forms.
 ``T`` at any prices ``g``: ``conjugate`` and ``supporting`` are that inequality.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..models.algebra import Algebra
+from ..models.cones import Cone
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.convex import Cone
-    from .frontiers import Frontier
-    from .ordered_supports import OrderedSupports
+from .frontiers import Frontier, SeparableFrontier
+from .ordered_supports import OrderedSupports
 
 
 class Budget(NamedTuple):
@@ -148,8 +144,6 @@ class Divergence:
 
         This one needs ``slope_inverse``, and no more.
         """
-        from .frontiers import SeparableFrontier
-
         return SeparableFrontier(self, risks, prior)
 
     def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
@@ -158,7 +152,7 @@ class Divergence:
         raise NotImplementedError
 
     def cone(self) -> Cone:
-        """The cone that the budget is, for affine distances; see :mod:`pacb_models.models.convex`."""
+        """The cone that the budget is, for affine distances; see :mod:`pacb_models.models.cones`."""
         raise NotImplementedError
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:

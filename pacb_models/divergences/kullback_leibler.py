@@ -3,23 +3,18 @@ r"""Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (
 ``n`` is the distance's exponent: ``m``, or :math:`2m - 1` for φ_CH.
 """
 
-from __future__ import annotations
-
 import math
 import sys
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra
+from ..models.cones import Cone, EntropyCone
 from ..numerics.elementwise import Numbers, functions_of
 from ..numerics.inner import dot
 from .divergence import Budget, Divergence
 from .frontiers import LARGEST, Frontier, Lines
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.convex import Cone
-
 
 #: Exponents below are slow to compute, and count as zero together with what is below the second number.
 FAR, NOTHING = 700.0, 1e-300
@@ -93,8 +88,6 @@ class KullbackLeibler(Divergence):
         return (D + algebra.coefficient) / algebra.exponent
 
     def cone(self) -> Cone:
-        from ..models.convex import EntropyCone
-
         return EntropyCone()
 
 

@@ -1,23 +1,19 @@
 r"""Rényi order :math:`\alpha > 1`: the size is :math:`T = (\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`, the budget
 :math:`b = T\,(I/\delta)^{1 - 1/\alpha}` (Bégin et al., 2016)."""
 
-from __future__ import annotations
-
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
+from ..models.algebra import Algebra
+from ..models.cones import Cone, NormCone
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .divergence import Budget, Divergence
 from .frontiers import LARGEST, Frontier, Lines
-
-if TYPE_CHECKING:
-    from ..models.algebra import Algebra
-    from ..models.convex import Cone
 
 
 class PowerDivergence(Divergence):
@@ -127,8 +123,6 @@ class PowerDivergence(Divergence):
         return algebra.coefficient * algebra.norm(ratios, self.order)
 
     def cone(self) -> Cone:
-        from ..models.convex import NormCone
-
         return NormCone(self.order)
 
 

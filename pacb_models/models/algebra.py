@@ -16,9 +16,9 @@ import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..numerics.inner import dot
-from ..problem import RiskAndSize
 
 if TYPE_CHECKING:
+    from ..problem import RiskAndSize
     from .lifted import Limit
 
 #: What a modelling system builds of its variables; each has its own kind.
@@ -247,6 +247,22 @@ class Squares(Algebra):
 
 class SquaredValues(Squares, Values):
     """The values of the variables in an algebra without square roots."""
+
+
+class ExcessAlgebra:
+    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
+
+    def times(self, factor: np.ndarray, x: Any) -> Any:
+        """``k x``, elementwise."""
+        return factor * x
+
+    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
+        """``k x^n / w^(n-1)`` with an even exponent, elementwise."""
+        return factor * x**exponent / over ** (exponent - 1)
+
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
+        raise NotImplementedError
 
 
 def object_array(items: Iterable[Any]) -> np.ndarray:

@@ -20,7 +20,7 @@ from ..direct.problem import DirectProblem
 from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
 from ..solver import DIRECT_MODEL, lacking
-from .algebra import object_array, over_vectors
+from .algebra import ExcessAlgebra, object_array, over_vectors
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -67,22 +67,6 @@ def units_of(problem: DirectProblem) -> Units:
         factors = prior ** (1.0 / penalty.power) / penalty.budget(log_radius)
     left = 1.0 - float(problem.prior[~used].sum()) * math.exp(penalty.at_rest - log_radius)
     return Units(used, risks, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
-
-
-class ExcessAlgebra:
-    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
-
-    def times(self, factor: np.ndarray, x: Any) -> Any:
-        """``k x``, elementwise."""
-        return factor * x
-
-    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
-        """``k x^n / w^(n-1)`` with an even exponent, elementwise."""
-        return factor * x**exponent / over ** (exponent - 1)
-
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
-        raise NotImplementedError
 
 
 class Cones(ExcessAlgebra):

@@ -29,8 +29,7 @@ from pacb_models.validation import check_posterior
 from ..first_order import mirror
 from ..fixed_points import fixed_point
 from ..nonlinear.native import native_output_silenced
-from ..options import DeclaredSolver, Software
-from ..starts import best_start, nearest
+from ..options import DeclaredSolver, Software, best_start, nearest
 from . import scip_worker
 
 #: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the

@@ -23,14 +23,13 @@ from typing import Any, Literal
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.models.convex import NormCone
+from pacb_models.models.cones import NormCone
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 
 from ..first_order.descent import descend
-from ..options import DeclaredSolver, Iterative
+from ..options import DeclaredSolver, Iterative, from_all_starts
 from ..oracle import Iterate, Oracle, TimeUp
-from ..starts import from_all_starts
 from .subproblems import OneSidedSubproblem, Solved, TwoSidedSubproblem
 
 #: A subproblem: linearise at a posterior and solve within some seconds.

@@ -12,9 +12,8 @@ import numpy as np
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
-from ..options import DeclaredSolver, Iterative
+from ..options import DeclaredSolver, Iterative, from_all_starts
 from ..oracle import Iterate, Oracle, TimeUp, is_steep
-from ..starts import from_all_starts
 
 #: A step has to gain this share of what the slopes promise (Armijo) ...
 SUFFICIENT = 1e-4

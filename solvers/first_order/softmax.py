@@ -20,9 +20,8 @@ from pacb_models.solution import Outcome
 from pacb_models.validation import check_positive
 
 from ..coordinates import Logits, by_scipy
-from ..options import Iterative
+from ..options import Iterative, with_all
 from ..oracle import Iterate, Oracle
-from ..starts import with_all
 from .descent import FirstOrder, descend
 from .lbfgsb import SETTINGS, brought_back
 

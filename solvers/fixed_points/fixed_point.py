@@ -59,8 +59,7 @@ from pacb_models.tandem import TandemProblem
 from ..exact.constrained import ConstrainedFrontier
 from ..exact.convex import proof_of_convex
 from ..exact.tandem import TandemFrontier
-from ..options import DeclaredSolver, Iterative
-from ..starts import from_all_starts
+from ..options import DeclaredSolver, Iterative, from_all_starts
 
 
 class _Point(NamedTuple):

@@ -12,9 +12,8 @@ from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
-from ..options import DeclaredSolver, FromStarts, in_words
+from ..options import DeclaredSolver, FromStarts, bound_of, from_all_starts, in_words, with_all
 from ..oracle import without_negligible
-from ..starts import bound_of, from_all_starts, with_all
 from .native import native_output_silenced
 
 #: Options for bound minimisations, in place of Ipopt's defaults.

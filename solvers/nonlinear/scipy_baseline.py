@@ -10,8 +10,8 @@ from pacb_models.solution import Outcome
 
 from ..coordinates import Logits, Powers, by_scipy
 from ..first_order.descent import FirstOrder
+from ..options import with_all
 from ..oracle import Oracle
-from ..starts import with_all
 
 
 class SciPy(FirstOrder):

@@ -18,7 +18,6 @@ from pacb_models.problem import Problem
 from pacb_models.proofs import ProofError, Tangent, check_proof
 from pacb_models.solution import Outcome
 from pacb_models.solvers.oracle import is_steep
-from pacb_models.solvers.starts import starting_posteriors
 from pacb_models.solving.registry import capable_solvers
 
 from ..own_bounds import Doubled, Relative, Returns, Sharp, Squares, TangentChiSquared

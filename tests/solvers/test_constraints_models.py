@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 import pytest
 
 import pacb_models as pm
-from pacb_models.solvers.starts import default_start, nearest, starting_posteriors
+from pacb_models.solvers.options import default_start, nearest, starting_posteriors
 
 from ..pacb_models.test_models import ipopt
 from .constrained import CONVEX, PAIRS, constrained

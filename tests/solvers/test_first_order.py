@@ -14,8 +14,8 @@ from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solvers.coordinates import Logits, Powers
 from pacb_models.solvers.first_order.mirror import PowerMap, level
+from pacb_models.solvers.options import best_start
 from pacb_models.solvers.oracle import Oracle
-from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver
 
 from ..drawn import PAIRS, arrays, powers_of_ten, weights

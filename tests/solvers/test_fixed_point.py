@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.solvers.starts import StationaryPoint
+from pacb_models.solvers.options import StationaryPoint
 
 from ..drawn import PAIRS, problems
 from .path_reference import right_side, scan
