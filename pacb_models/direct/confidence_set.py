@@ -113,15 +113,13 @@ class ConfidenceSet:
 
     def evaluate(self, z: np.ndarray) -> Evaluated:
         """The penalties at coordinates, as shares of the radius."""
-        place = self.penalty.place(self.risks, z)
-        at = self.penalty.logarithms(self.risks, place.excess, place.remainder)
-        risk, steepness = self.risks + place.excess, at.growth * place.growth
+        excess, remainder, growth = self.penalty.place(self.risks, z)
+        at, weights = self.penalty.logarithms(self.risks, excess, remainder), self._log_weights
+        risk = self.risks + excess
         if not self.penalty.distance.below_one:
             risk = np.where(z < self.high, risk, np.inf)  # out of reach
-        weights = self._log_weights
-        return Evaluated(
-            risk, place.growth, at.value + weights, at.slope + weights, steepness, self.rounding, self.rounding
-        )
+        logarithms = at.value + weights, at.slope + weights
+        return Evaluated(risk, growth, *logarithms, at.growth * growth, self.rounding, self.rounding)
 
     def _start(self, risk: float) -> tuple[float, np.ndarray]:
         """Price and coordinates as if all worst risks were the same, which they are at the optimum."""

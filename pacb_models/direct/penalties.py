@@ -36,15 +36,6 @@ class LogPenalty(NamedTuple):
     growth: np.ndarray
 
 
-class Place(NamedTuple):
-    """True risks: their excess over the empirical ones, what remains to one, and the derivative of both (but for its
-    sign) in the coordinate."""
-
-    excess: np.ndarray
-    remainder: np.ndarray
-    growth: np.ndarray
-
-
 class Penalty(ABC):
     """A penalty as a function of empirical risk and excess; see the module."""
 
@@ -104,18 +95,19 @@ class Penalty(ABC):
                 logarithm = logarithm - np.log((1.0 - empirical) - excess)
         return logarithm
 
-    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
-        """The true risk at a coordinate."""
+    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The true risk at a coordinate: its excess over the empirical one, what remains to one, and the derivative of
+        both (but for its sign) in the coordinate."""
         if not self.distance.below_one:
             x = np.exp(coordinate)
-            return Place(x, (1.0 - empirical) - x, x)
+            return x, (1.0 - empirical) - x, x
         # The logistic function and its complement, each to full relative accuracy.
         small = np.exp(-np.abs(coordinate))
         larger, smaller = 1.0 / (1.0 + small), small / (1.0 + small)
         up, rest = coordinate > 0.0, 1.0 - empirical
         share, complement = np.where(up, larger, smaller), np.where(up, smaller, larger)
         x = rest * share
-        return Place(x, rest * complement, x * complement)
+        return x, rest * complement, x * complement
 
 
 class Power(Penalty):
@@ -165,9 +157,9 @@ class SignedExponential(Exponential):
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         return self.factor * excess
 
-    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
+    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x = coordinate / self.factor
-        return Place(x, (1.0 - empirical) - x, np.full_like(x, 1.0 / self.factor))
+        return x, (1.0 - empirical) - x, np.full_like(x, 1.0 / self.factor)
 
 
 def penalty_of(problem: Problem) -> Penalty:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers, log_ratio
-from ..numerics.rounding import Constant
 from .binary_kl import BinaryKL
 from .distance import Distance, Forward, Inverse
 
@@ -57,12 +56,8 @@ class Relative(Distance):
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         return cones.power(0.5 * factor, excess, 2, over=empirical + excess)
 
-    def moment(self, m: int, power: float | None, constant: str) -> Constant:
-        """The binary kl's."""
-        return BinaryKL().moment(m, power, constant)
-
-    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
-        return BinaryKL().moment_at(m, l, power, constant)
+    # They are the binary kl's.
+    moment, moment_at = BinaryKL.moment, BinaryKL.moment_at
 
 
 def _root(L: Numbers, budget: Numbers) -> Numbers:

@@ -38,8 +38,7 @@ class SixthDegree(EvenPolynomial):
         if lib is not np and y <= 0.0:
             return Inverse(L, 1.0, np.inf, 0.0, 0.0, -np.inf)
         root = lib.sqrt(y)
-        first = 1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD))
-        second = 2.0 * _SECOND + y * (6.0 * _THIRD)
+        _, first, second = _polynomial(y)
         slope = 0.5 / (root * first)
         # d²√y/db² with y' = 1/first and y'' = -second/first³.
         bend = -0.25 / (root * y * first**2) - 0.5 * second / (root * first**3)
@@ -47,19 +46,15 @@ class SixthDegree(EvenPolynomial):
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         y = _root(budget)
-        return log_ratio(rate, 2.0 * functions_of(y).sqrt(y) * (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD))))
+        return log_ratio(rate, 2.0 * functions_of(y).sqrt(y) * _polynomial(y)[1])
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
-        y = (r - L) ** 2
-        return (r <= L) | (y * (1.0 + y * (_SECOND + y * _THIRD)) <= budget)
+        return (r <= L) | (_polynomial((r - L) ** 2)[0] <= budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         y = excess * excess
-        return Forward(
-            y * (1.0 + y * (_SECOND + y * _THIRD)),
-            excess * (2.0 + y * (4.0 * _SECOND + y * (6.0 * _THIRD))),
-            2.0 + y * (12.0 * _SECOND + y * (30.0 * _THIRD)),
-        )
+        value, first, second = _polynomial(y)
+        return Forward(value, 2.0 * excess * first, 2.0 * first + 4.0 * y * second)
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
         """The square of the excess is a variable, and the polynomial the constraint that ties it to the budget."""
@@ -75,6 +70,12 @@ class SixthDegree(EvenPolynomial):
         return from_logarithm(log_largest_exponential(self.polynomial(m)))
 
 
+def _polynomial(y: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    """The distance as a function of the squared deviation, with two derivatives."""
+    first, second = 1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)), 2.0 * _SECOND + y * (6.0 * _THIRD)
+    return y * (1.0 + y * (_SECOND + y * _THIRD)), first, second
+
+
 def _root(budget: Numbers) -> Numbers:
     """The real root of y + (2/9) y² + (16/135) y³ = budget, by Newton's method from above.
 
@@ -83,8 +84,8 @@ def _root(budget: Numbers) -> Numbers:
     """
     y = functions_of(budget).minimum(budget, (budget / _THIRD) ** (1.0 / 3.0))
     for _ in range(100):
-        value = y * (1.0 + y * (_SECOND + y * _THIRD))
-        step = (value - budget) / (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)))
+        value, slope, _ = _polynomial(y)
+        step = (value - budget) / slope
         y = y - step
         # The error of the next step would be of the square of this one.
         if everywhere(step <= 2.0**-27 * y):

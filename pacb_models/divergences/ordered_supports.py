@@ -42,13 +42,10 @@ class OrderedSupports:
     def size(self) -> int:
         return self.P.size
 
-    def support_at_slope(self, t: float) -> int:
-        """How many weights are positive on the path of optimal posteriors at slope ``t``."""
-        return max(int(np.searchsorted(self.G, 1.0 / t if t > 0.0 else np.inf, side="left")), self.ties)
-
     def level_at_slope(self, t: float) -> float:
-        """The level that belongs to a slope, counted from the smallest risk."""
-        k = self.support_at_slope(t)
+        """The level that belongs to a slope on the path of optimal posteriors, counted from the smallest risk."""
+        # How many weights are positive there.
+        k = max(int(np.searchsorted(self.G, 1.0 / t if t > 0.0 else np.inf, side="left")), self.ties)
         return float(self.mean[k - 1] + 1.0 / (t * self.P[k - 1]))
 
     def point(self, k: int | np.ndarray, t: float | np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,16 +19,15 @@ which takes memory and time proportional to :math:`H^2`: 10 s at H = 10 000, too
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, UnsupportedProblemError
 from ..problem import BoundProblem, Problem
 from ..solver import lacking
-from .cones import Cone
 from .cvxpy_models import box_rows, check_weights
 from .lifted import box, limits
 
@@ -39,26 +38,11 @@ if TYPE_CHECKING:
 LARGEST_PARAMETRISED = 2000
 
 
-@dataclass
-class ConvexModel:
-    """A CVXPY problem with its posterior, the cone's data and its constraint."""
+class ConvexModel(NamedTuple):
+    """A CVXPY problem, and the posterior as its variables and as its multipliers tell it; none where none was found."""
 
     problem: cp.Problem
-    posterior: cp.Variable
-    cone: Cone
-    data: dict[str, Any]
-    constraint: Any
-
-    def readings(self) -> list[np.ndarray]:
-        r"""The posterior that was found, as the variable and as the cone's multiplier tells it; none where none was.
-        The multiplier is the gradient of the convex function that the cone describes. A conic solver knows it to its
-        tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the objective is flat around its
-        minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they hold to
-        1e-9."""
-        if self.posterior.value is None:
-            return []
-        weights = self.cone.weights(self.constraint.dual_value, self.data)
-        return [self.posterior.value, weights / weights.sum()]
+    readings: Callable[[], list[np.ndarray]]
 
 
 def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
@@ -178,7 +162,18 @@ def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, _parameters(problem, data) if parametrised else data)
     program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)])
-    return ConvexModel(program, q, cone, data, constraints[0])
+
+    def readings() -> list[np.ndarray]:
+        r"""The cone's multiplier is the gradient of the convex function that the cone describes. A conic solver knows
+        it to its tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the objective is flat
+        around its minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they
+        hold to 1e-9."""
+        if q.value is None:
+            return []
+        weights = cone.weights(constraints[0].dual_value, data)
+        return [q.value, weights / weights.sum()]
+
+    return ConvexModel(program, readings)
 
 
 def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:

@@ -21,9 +21,9 @@ from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
 from ..solver import DIRECT_MODEL, lacking
 from .algebra import ExcessAlgebra, object_array, over_vectors
+from .convex import ConvexModel
 
 if TYPE_CHECKING:
-    import cvxpy as cp
     import pyomo.environ as pyo
 
 
@@ -104,22 +104,9 @@ class PyomoExcess(ExcessAlgebra):
         return factor * object_array(terms)
 
 
-class DirectModel(NamedTuple):
-    """A CVXPY problem whose multipliers are the posterior."""
-
-    problem: cp.Problem
-    at_least: Any
-    units: Units
-
-    def readings(self) -> list[np.ndarray]:
-        """The posterior, from the multipliers; none where there are none."""
-        values = self.at_least.dual_value
-        return [] if values is None else [self.units.expand(np.ravel(values))]
-
-
-def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones. True risks below the empirical ones are not forbidden: they cost
-    something, and gain nothing."""
+def build_direct(problem: DirectProblem) -> ConvexModel:
+    """The conic model, of power and exponential cones, whose multipliers are the posterior. True risks below the
+    empirical ones are not forbidden: they cost something, and gain nothing."""
     import cvxpy as cp
 
     units, penalty = units_of(problem), problem.penalty
@@ -135,7 +122,11 @@ def build_direct(problem: DirectProblem) -> DirectModel:
     # Nothing is above the risk of a classifier that always errs.
     if problem.distance_function.below_one and (certain := np.flatnonzero(units.risks >= 1.0)).size:
         constraints.append(x[certain] == 0.0)
-    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, units)
+
+    def readings() -> list[np.ndarray]:
+        return [] if at_least.dual_value is None else [units.expand(np.ravel(at_least.dual_value))]
+
+    return ConvexModel(cp.Problem(cp.Maximize(t), constraints), readings)
 
 
 def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:

@@ -161,9 +161,8 @@ class ScipModel(Forms):
             # Logarithms of a risk and of its complement have to be finite.
             lower, upper = LEAST_RISK, 1.0 - LEAST_RISK
         unit = max(1.0, value)
-        # A root has no value here, and is in units of one. Where it is above one, SCIP rejects the start; with the
-        # right value its linear programs have been seen to fail.
-        self.start[name] = min(self.numbers.get(name, value), 1.0)
+        # A root has no value here, and is in units of one.
+        self.start[name] = self.numbers.get(name, value) / unit
         ends = [None if end is None else end / unit for end in (lower, upper)]
         return unit * self.scip.addVar(name, lb=ends[0], ub=ends[1])
 

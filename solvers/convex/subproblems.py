@@ -47,11 +47,8 @@ def tangent_ratio(problem: BoundProblem, q: np.ndarray) -> float:
     r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex. It is zero
     where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no linearisation, and in
     the limit :math:`L = 1` of kl."""
-    distance, L, budget = (
-        problem.distance_function,
-        problem.empirical_risk(q),
-        problem.budget_at(problem.divergence_size(q)),
-    )
+    distance, L = problem.distance_function, problem.empirical_risk(q)
+    budget = problem.budget_at(problem.divergence_size(q))
     if math.isinf(distance.derivatives(L, budget.value).L) or (distance.below_one and L >= 1.0):
         return 0.0
     return budget.slope / distance.rate(L, budget.value)

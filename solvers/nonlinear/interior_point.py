@@ -34,9 +34,9 @@ SETTINGS: dict[str, Any] = {
 QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
 #: Ipopt reads no ``ipopt.opt`` of the current directory. A program gets a file of options from Pyomo instead.
 NO_FILE: dict[str, Any] = {"option_file_name": ""}
-#: The initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the
-#: centre of the simplex; with a small one each finds the minimum next to it.
-RANDOM_BARRIER = 1e-5
+#: Ipopt's default of the initial barrier parameter first pulls every start to the centre of the simplex; with the small
+#: one, for starts other than the prior, each finds the minimum next to it.
+DEFAULT_BARRIER, RANDOM_BARRIER = {"mu_init": 0.1}, {"mu_init": 1e-5}
 
 
 class Ending(NamedTuple):
@@ -100,8 +100,6 @@ class Prepared(NamedTuple):
     details: dict[str, Any]
     #: What the messages call it.
     software: str = "Ipopt"
-    #: The initial barrier parameter of every start but the default one; None leaves it to Ipopt.
-    barrier: float | None = RANDOM_BARRIER
 
 
 class InteriorPoint(DeclaredSolver):
@@ -121,7 +119,7 @@ class InteriorPoint(DeclaredSolver):
             message = f"the bound rounds to 1 at the start, where it is flat; {self.name} was not started."
             return Outcome(first, "acceptable", message, 0)
         started, codes = time.perf_counter(), list[int]()
-        solve_from, details, software, barrier = self.prepare(problem, options)
+        solve_from, details, software = self.prepare(problem, options)
         setup_seconds = time.perf_counter() - started
 
         def run(q: np.ndarray) -> Outcome:
@@ -129,7 +127,7 @@ class InteriorPoint(DeclaredSolver):
             if left <= 0.0:
                 return Outcome(q, "time_limit", f"the time limit was reached before {software} was started.", 0)
             default = q is options.start and not options.given and problem.posteriors is None
-            suited = {} if default or q is problem.prior or barrier is None else {"mu_init": barrier}
+            suited = {} if default or q is problem.prior else RANDOM_BARRIER
             limit = {"max_wall_time": left} if math.isfinite(left) else {}
             found = solve_from(with_all(problem, q), QUIET | suited | limit)
             codes.append(found.code)

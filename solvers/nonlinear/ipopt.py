@@ -30,7 +30,7 @@ from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solver import DIRECT_MODEL, MODEL, lacking
 
 from ..options import FromStarts, Software
-from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, InteriorPoint, Prepared, Run, SolveFrom, Watch
+from .interior_point import DEFAULT_BARRIER, SETTINGS, STATUS_MAP, InteriorPoint, Prepared, Run, SolveFrom, Watch
 from .native import find_asl_library, find_ipopt_executable, pynumero_problem
 
 
@@ -80,20 +80,20 @@ class PyomoIpopt(InteriorPoint):
         return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
 
     def prepare(self, problem: Any, options: Options) -> Prepared:
-        settings = ({} if options.defaults else SETTINGS) | {"max_iter": options.max_iterations} | options.own
+        settings = (
+            (DEFAULT_BARRIER if options.defaults else SETTINGS) | {"max_iter": options.max_iterations} | options.own
+        )
         if isinstance(problem, DirectProblem):
             if (absent := cyipopt_missing()) is not None:
                 raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-            return Prepared(_by_multipliers(problem, settings), {}, barrier=None)
+            return Prepared(_by_multipliers(problem, settings), {})
         program = _choose_interface(options.interface)
         if program is not None and options.trace:
             raise InputError("trace is True, but an ipopt program reports no iterates; use interface='cyipopt'.")
         model = pyomo_model(problem, options.formulation)
-        if program is None:
-            solve_from = _through_cyipopt(model, problem, settings, options.trace)
-        else:
-            solve_from = _through_program(program, model, problem, settings)
-        return Prepared(solve_from, {}, barrier=None if options.defaults else RANDOM_BARRIER)
+        if program is not None:
+            return Prepared(_through_program(program, model, problem, settings), {})
+        return Prepared(_through_cyipopt(model, problem, settings, options.trace), {})
 
 
 def _choose_interface(interface: str) -> Path | None:
@@ -127,7 +127,7 @@ def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFr
     rows = nlp.get_constraint_indices(list(model.above.values()))
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        own = suited | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
+        own = suited | DEFAULT_BARRIER | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
         found = watch.run(CyIpoptNLP(nlp, intermediate_callback=watch.after_iteration), nlp.init_primals(), own)
         multipliers = np.zeros(units.risks.size)
         multipliers[list(model.above.keys())] = np.abs(watch.told["mult_g"][rows])

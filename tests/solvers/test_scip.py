@@ -46,6 +46,17 @@ def test_two_minima(risks, m, distance):
     assert certified.bound - 1e-5 <= solution.claimed_lower_bound <= certified.bound
 
 
+@pytest.mark.parametrize("distance", ["squared", "relative", "kl"])
+def test_its_start_is_a_solution_of_the_model(distance):
+    """Also where a root is above one, as that of a vacuous bound."""
+    problem = pm.BoundProblem(RISKS, m=3, distance=distance, divergence="kl", prior=PRIOR)
+    model = scip.ScipModel(problem, PRIOR)
+    solution = model.scip.createSol()
+    for variable in model.scip.getVars():
+        model.scip.setSolVal(solution, variable, model.start[variable.name])
+    assert model.scip.checkSol(solution)
+
+
 @pytest.mark.parametrize("share", [1e-8, 1e-10, 1e-12, 1e-15])
 @pytest.mark.parametrize("divergence, distance", [("kl", "kl"), ("kl", "squared"), ("chi2", "squared"), ("chi2", "kl")])
 def test_prior_weights_below_its_tolerance_are_not_lost(divergence, distance, share):
