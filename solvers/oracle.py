@@ -41,15 +41,15 @@ class Oracle:
     it has seen that keeps the constraints, and raises :class:`TimeUp` after the deadline. Weights are taken as they
     are, unchecked: a method stays on the simplex."""
 
-    def __init__(self, problem: Problem, options: Iterative | None = None):
+    def __init__(self, problem: Problem, options: Iterative):
         #: Which methods it has beside its bound is looked up where they are used.
         self.problem: Any = problem
-        self.deadline = math.inf if options is None else options.deadline
+        self.deadline = options.deadline
         self.function_evaluations = self.gradient_evaluations = 0
-        self.best, self.best_posterior = math.inf, problem.prior if options is None else options.start
+        self.best, self.best_posterior = math.inf, options.start
         #: What the bound of a method's next iterate has to be below.
         self.ceiling = math.inf
-        self.trace = Trace(options is not None and options.trace)
+        self.trace = Trace(options.trace)
         #: True for bounds whose slopes are minus infinity at weight zero.
         self.steep = is_steep(problem)
         self._known: tuple[np.ndarray, np.ndarray] | None = None

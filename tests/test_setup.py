@@ -91,7 +91,7 @@ def test_declared_entry_points_can_be_loaded(entry):
 
 
 def in_namespace(path):
-    """A file's path inside the one import namespace: solvers/starts.py is pacb_models/solvers/starts.py."""
+    """A file's path inside the one import namespace: solvers/options.py is pacb_models/solvers/options.py."""
     return path if path.parts[0] == "pacb_models" else Path("pacb_models") / path
 
 

@@ -66,8 +66,11 @@ def box(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def write(algebra: Algebra) -> Any:
-    """Write the model in an algebra; the expression that is to be minimised."""
+    """Write the model in an algebra; the expression that is to be minimised. Refuses a distance or divergence without
+    one."""
     problem, factors = algebra.problem, algebra.factors
+    if (reason := lacking(problem, *MODEL)) is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     write_set(algebra)
     L = algebra.empirical_risk()
     algebra.scale = factors.divergence
@@ -90,7 +93,6 @@ def write_set(algebra: Algebra) -> None:
 def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> dict[str, float]:
     """The values of the model's variables at a posterior, in their order. A model whose objective is not the bound
     there is refused: some ``express`` contradicts the other methods."""
-    check_expressed(problem)
     numbers = kind(problem, posterior)
     found = write(numbers)
     # Rounding, also of small differences, is no contradiction.
@@ -100,9 +102,3 @@ def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = 
             f"{numbers.bound:.9g}: they do not fit the other methods."
         )
     return numbers.values
-
-
-def check_expressed(problem: RiskAndSize) -> None:
-    """Refuse a distance or divergence without an expression."""
-    if (reason := lacking(problem, *MODEL)) is not None:
-        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")

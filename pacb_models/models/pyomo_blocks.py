@@ -112,7 +112,7 @@ def pyomo_block(
     ['normalised', 'empirical_risk', 'divergence']
     """
     block = BoundBlock(concrete=True)
-    algebra = writer_of(problem, formulation)(problem, block, q, simplex, exact)
+    algebra = writer_of(formulation)(problem, block, q, simplex, exact)
     block.bound = pyo.Expression(expr=write(algebra))
     # An equation ties the empirical risk; the quadratic one of votes is an inequality.
     tied = "L" if problem.risk_matrix is None else None

@@ -30,7 +30,7 @@ from ..errors import InputError
 from ..problem import RiskAndSize
 from ..validation import check_choice
 from .algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
-from .lifted import Limit, box, check_expressed, limits, values_at, write
+from .lifted import Limit, box, limits, values_at, write
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -64,19 +64,17 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
     import pyomo.environ as pyo
 
     model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}")
-    algebra = writer_of(problem, formulation)(problem, model)
+    algebra = writer_of(formulation)(problem, model)
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
     set_start(model, problem, central(problem))
     model._written = frozenset(model.component_map())
     return model
 
 
-def writer_of(problem: RiskAndSize, formulation: str) -> type[PyomoAlgebra]:
-    """The algebra of a formulation, for a problem that can be written."""
+def writer_of(formulation: str) -> type[PyomoAlgebra]:
+    """The algebra of a formulation."""
     writers = dict(zip(FORMULATIONS, (PyomoAlgebra, Substituted, PyomoSquares)))
-    chosen = writers[check_choice("formulation", formulation, FORMULATIONS)]
-    check_expressed(problem)
-    return chosen
+    return writers[check_choice("formulation", formulation, FORMULATIONS)]
 
 
 def central(problem: RiskAndSize) -> np.ndarray:

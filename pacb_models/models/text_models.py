@@ -15,7 +15,7 @@ import numpy as np
 from ..problem import RiskAndSize
 from ..validation import check_choice
 from .algebra import Algebra
-from .lifted import box, check_expressed, write
+from .lifted import box, write
 
 #: The templates of each modelling system, by the suffix of its files.
 SYSTEMS: dict[str, dict[str, str]] = {
@@ -155,5 +155,4 @@ class TextAlgebra(Algebra):
 def text_block(problem: RiskAndSize, system: str) -> str:
     """Write the bound for GAMS (``inc``) or JuMP (``jl``)."""
     algebra = TextAlgebra(problem, SYSTEMS[check_choice("system", system, tuple(SYSTEMS))])
-    check_expressed(problem)
     return algebra.finish(write(algebra))

@@ -217,7 +217,11 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, options: SubsetSear
         lost = ~done & (t + step > limits[active]) & np.isinf(high[active])
         ahead = _extrapolate(t, step, last_slopes[active], last_steps[active])
         last_slopes[active], last_steps[active] = t, step
-        slopes[active] = np.where(done, t, _within(t + step, ahead, low[active], np.minimum(high, limits)[active]))
+        ends, plain = (low[active], np.minimum(high, limits)[active]), t + step
+        # The extrapolated slope where that lies between the ends, or the plain one, else the middle.
+        chosen = np.where((ends[0] < plain) & (plain < ends[1]), plain, 0.5 * (ends[0] + ends[1]))
+        chosen = np.where((ends[0] < ahead) & (ahead < ends[1]), ahead, chosen)
+        slopes[active] = np.where(done, t, chosen)
         settled[active[done]], failed[active[lost]] = True, True
         active = active[~(done | lost)]
         if options.early_break and failed.any():
@@ -233,12 +237,6 @@ def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step:
         reach = np.minimum(np.abs(step / bend), 100.0 * np.abs(step))
     slow = (np.abs(step) > 0.9 * np.abs(last_step)) & (bend > 0.0)
     return np.where(slow, t + np.copysign(reach, step), np.nan)
-
-
-def _within(plain: np.ndarray, ahead: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The extrapolated slope where that lies between ``low`` and ``high``, or the plain one, else the middle."""
-    chosen = np.where((low < plain) & (plain < high), plain, 0.5 * (low + high))
-    return np.where((low < ahead) & (ahead < high), ahead, chosen)
 
 
 SOLVER = SubsetSearchSolver()

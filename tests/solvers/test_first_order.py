@@ -14,7 +14,7 @@ from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solvers.coordinates import Logits, Powers
 from pacb_models.solvers.first_order.mirror import PowerMap, level
-from pacb_models.solvers.options import best_start
+from pacb_models.solvers.options import Iterative, best_start
 from pacb_models.solvers.oracle import Oracle
 from pacb_models.solving.registry import get_solver
 
@@ -33,7 +33,8 @@ PRIOR = RNG.dirichlet(np.full(12, 5.0))
 @settings(max_examples=5)
 @given(factors=arrays(st.floats(0.5, 1.5), 12), shifts=arrays(st.floats(-0.5, 0.5), 12))
 def test_gradient_against_finite_differences(divergence, distance, coordinates, factors, shifts):
-    oracle = Oracle(make(RISKS, distance, divergence, prior=PRIOR))
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    oracle = Oracle(problem, Iterative().checked(problem))
     variables = {
         "ratios": Powers(oracle, 1.0),
         "roots": Powers(oracle, np.sqrt(12 * PRIOR)),
