@@ -115,7 +115,7 @@ def _weights(model: Any, size: int) -> np.ndarray:
     """The values of the variables ``q``."""
     if hasattr(model, "var_dict"):
         variable = model.var_dict.get("q")
-        values = None if variable is None else np.ravel(variable.value)
+        values = None if variable is None else [*np.ravel(variable.value)]
     else:
         component = getattr(model, "component", lambda name: None)("q")
         values = None if component is None else [getattr(each, "value", None) for each in component.values()]
