@@ -9,7 +9,6 @@ import numpy as np
 from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
 from ..numerics.exponential_means import LINEAR_RATE, log_linear_mean
-from ..numerics.one_sided import log_largest_deviation_above
 from ..numerics.power_means import log_largest_deviation, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_to_float, from_fraction, from_logarithm
 from .distance import Distance, Forward, Inverse
@@ -42,11 +41,9 @@ class Linear(Distance):
         if power is None:
             log_value = ceil_to_float(m * LINEAR_RATE)
             return Constant(ceil_exp(log_value), log_value)
-        if constant == "one-sided":
-            return from_logarithm(log_largest_deviation_above(m, power), power)
-        if power == 2.0:
+        if power == 2.0 and constant != "one-sided":
             return from_fraction(Fraction(1, 4 * m))
-        return from_logarithm(log_largest_deviation(m, power), power)
+        return from_logarithm(log_largest_deviation(m, power, constant == "one-sided"), power)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
         if power is None:

@@ -12,7 +12,6 @@ import numpy as np
 from ..models.algebra import Algebra
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import log_largest_exponential
-from ..numerics.one_sided import log_largest_exponential_above
 from ..numerics.rounding import Constant, from_fraction, from_logarithm
 from .distance import Forward, Inverse
 from .squared import EvenPolynomial
@@ -65,9 +64,7 @@ class SixthDegree(EvenPolynomial):
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
         if constant == "paper":
             return from_fraction(Fraction(9334 * m, 10000))
-        if constant == "one-sided":
-            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
-        return from_logarithm(log_largest_exponential(self.polynomial(m)))
+        return from_logarithm(log_largest_exponential(self.polynomial(m), constant == "one-sided"))
 
 
 def _polynomial(y: Numbers) -> tuple[Numbers, Numbers, Numbers]:

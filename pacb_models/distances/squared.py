@@ -9,8 +9,12 @@ import numpy as np
 
 from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers, log_ratio
-from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
-from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
+from ..numerics.exponential_means import (
+    Polynomial,
+    log_exponential_mean,
+    log_exponential_mean_above,
+    log_largest_exponential,
+)
 from ..numerics.power_means import log_largest_deviation, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, from_fraction, from_logarithm
 from .distance import Distance, Forward, Inverse
@@ -72,7 +76,7 @@ class Quadratic(EvenPolynomial):
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
         if power is None and constant == "one-sided":
-            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
+            return from_logarithm(log_largest_exponential(self.polynomial(m), one_sided=True))
         if power is None:
             # The companion paper's Lemma 2 has the exponent of Pinsker's distance.
             polynomial = Polynomial(m, m, (2.0,)) if constant == "paper" else self.polynomial(m)
@@ -83,8 +87,8 @@ class Quadratic(EvenPolynomial):
             exact = Fraction(3 * m - 2, 16 * m**3) if m > 1 else Fraction(1, 12)
             fourth = Fraction(12 * m - 11, 16 * m**3) if constant == "paper" else exact
             return from_fraction(fourth * Fraction(self.scale) ** 2)
-        largest = log_largest_deviation_above if constant == "one-sided" else log_largest_deviation
-        return from_logarithm(largest(m, 2.0 * power) + power * math.log(self.scale), 2.0 * power)
+        largest = log_largest_deviation(m, 2.0 * power, constant == "one-sided")
+        return from_logarithm(largest + power * math.log(self.scale), 2.0 * power)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
         if power is None:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .binomial_sums import deviance, lattice_rule, log_coefficient, log_sum
-from .maximum import largest_value
+from .maximum import largest_rippled, largest_value
 
 #: 1/(e-1) + ln(1 - 1/e), rounded up in the 40th decimal.
 LINEAR_RATE = Fraction("0.1233015614822445333633583600416818566699")
@@ -138,7 +138,12 @@ def _remainder(t: np.ndarray) -> np.ndarray:
     return np.where(square <= 0.25, series, 0.5 * (upper + lower) - 0.5 * square)
 
 
-def log_largest_exponential(phi: Polynomial) -> float:
-    """ln sup_l E[exp(n phi)] of a distance whose supremum is not at 1/2, as ch's."""
-    unit = min(0.3, phi.m**-0.25)
-    return largest_value(lambda e: log_exponential_mean(phi, -e * unit), np.linspace(0.0, 1.0, 11).tolist())
+def log_largest_exponential(phi: Polynomial, one_sided: bool = False) -> float:
+    """ln sup_l E[exp(n phi)] of a distance whose supremum is not at 1/2, as ch's, or ln sup_l E[exp(n phi_+)]."""
+    m = phi.m
+    if not one_sided:
+        unit = min(0.3, m**-0.25)
+        return largest_value(lambda e: log_exponential_mean(phi, -e * unit), np.linspace(0.0, 1.0, 11).tolist())
+    offsets = np.concatenate([np.linspace(-0.2, 2.0, 23) * m**-0.5, np.linspace(-0.1, 1.2, 27) * m**-0.25])
+    means = m * (0.5 - offsets[np.abs(offsets) < 0.5])
+    return largest_rippled(lambda mean: log_exponential_mean_above(phi, mean), m, np.sort(means))

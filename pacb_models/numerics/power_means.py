@@ -23,7 +23,7 @@ import numpy as np
 
 from .binomial_sums import deviance, lattice_rule, log_coefficient, log_sum
 from .exponential_means import log_kl_constant
-from .maximum import largest_value
+from .maximum import largest_rippled, largest_value
 
 
 def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str = "both") -> float:
@@ -91,8 +91,8 @@ def _last(start: float, end: float, holds: Callable[[float], bool]) -> float:
     return end
 
 
-def log_largest_deviation(m: int, power: float) -> float:
-    """ln sup_l E abs(k/m - l)^power.
+def log_largest_deviation(m: int, power: float, one_sided: bool = False) -> float:
+    """ln sup_l E abs(k/m - l)^power; when ``one_sided``, of the terms with k < ml.
 
     For power > 600 m all terms but the last are below exp(-500) of it, and the supremum is that of l^m (1-l)^power.
     """
@@ -100,15 +100,19 @@ def log_largest_deviation(m: int, power: float) -> float:
         return -m * math.log1p(power / m) - power * math.log1p(m / power)
 
     def at_mean(mean: float) -> float:
-        return log_power_mean("deviation", m, mean, power)
+        # One-sided at 1 - l.
+        return log_power_mean("deviation", m, mean, power, "above" if one_sided else "both")
 
+    ratio = power / m
+    lowest = -math.log1p(2 * (math.sqrt(ratio) + ratio))
+    if one_sided:
+        return largest_rippled(at_mean, m, m / (1 + np.exp(-np.linspace(lowest - 1.0, 0.5, 33))))
     best = at_mean(m / 2)
     if power < 4 and not (power / 2).is_integer():
         ripples = np.linspace(0.0, min(1.0, 0.4 * m), 9).tolist()
         best = max(best, largest_value(lambda offset: at_mean(m / 2 - offset), ripples))
     if power > 2 and m <= power * power + 16:
-        ratio = power / m
-        logits = np.linspace(-math.log1p(2 * (math.sqrt(ratio) + ratio)), 0.0, 33).tolist()
+        logits = np.linspace(lowest, 0.0, 33).tolist()
         best = max(best, largest_value(lambda logit: at_mean(m / (1 + math.exp(-logit))), logits))
     return best
 
