@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
-    from .models.algebra import Algebra, Expression
+    from .algebra import Algebra, Expression
     from .models.casadi_models import CasadiBound
     from .models.convex import ConvexBound
     from .models.pyomo_blocks import BoundBlock

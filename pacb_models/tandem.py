@@ -38,7 +38,7 @@ from .validation import all_or_refuse, real_numbers
 from .wording import at_most
 
 if TYPE_CHECKING:
-    from .models.algebra import Algebra, Expression
+    from .algebra import Algebra, Expression
 
 
 class TandemProblem(RiskAndSize):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacb_models import BoundProblem
-from pacb_models.models.algebra import Squares, Values
+from pacb_models.algebra import Squares, Values
 from pacb_models.models.lifted import box, write
 from pacb_models.solver import MODEL, lacking
 from pacb_models.solving.judging import onto_simplex

@@ -145,7 +145,7 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     """
     import pyomo.environ as pyo
 
-    from pacb_models.models.cones import NormCone
+    from pacb_models.divergences.cones import NormCone
     from pacb_models.models.lifted import write_set
     from pacb_models.solver import lacking
 

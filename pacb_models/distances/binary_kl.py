@@ -5,7 +5,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra
 from ..numerics import paper_kl
 from ..numerics.binary_kl import divergence_term, kl_inverse, logit_gap
 from ..numerics.elementwise import Numbers, log_ratio

@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra
+from ..algebra import Algebra
 from ..numerics.elementwise import Numbers, functions_of, log_ratio
 from ..numerics.rounding import Constant
 from ..validation import check_positive

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra import Algebra, ExcessAlgebra
 from ..errors import UnsupportedProblemError
 from ..immutable import per_object
-from ..models.algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
 from ..numerics.rounding import Constant, ceil_exp
 
@@ -102,7 +102,7 @@ class Distance:
         raise NotImplementedError
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
-        """The bound as an expression of an algebraic model; see :class:`~pacb_models.models.algebra.Algebra`.
+        """The bound as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         Whatever else the inversion needs, variables and constraints, is added to the model through ``algebra``.
         """
@@ -111,7 +111,7 @@ class Distance:
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         r"""An expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct bounds.
 
-        ``k`` is a factor; all are vectors, see :class:`~pacb_models.models.algebra.ExcessAlgebra`.
+        ``k`` is a factor; all are vectors, see :class:`~pacb_models.algebra.ExcessAlgebra`.
         """
         raise NotImplementedError
 

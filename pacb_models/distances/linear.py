@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
 from ..numerics.exponential_means import LINEAR_RATE, log_linear_mean
 from ..numerics.power_means import log_largest_deviation, log_power_mean

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers, log_ratio
 from .binary_kl import BinaryKL
 from .distance import Distance, Forward, Inverse

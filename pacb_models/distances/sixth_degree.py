@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra
+from ..algebra import Algebra
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import log_largest_exponential
 from ..numerics.rounding import Constant, from_fraction, from_logarithm

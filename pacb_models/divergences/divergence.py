@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..models.algebra import Algebra
-from ..models.cones import Cone
+from ..algebra import Algebra
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
+from .cones import Cone
 from .frontiers import Frontier, SeparableFrontier
 from .ordered_supports import OrderedSupports
 
@@ -152,11 +152,11 @@ class Divergence:
         raise NotImplementedError
 
     def cone(self) -> Cone:
-        """The cone that the budget is, for affine distances; see :mod:`pacb_models.models.cones`."""
+        """The cone that the budget is, for affine distances; see :mod:`pacb_models.divergences.cones`."""
         raise NotImplementedError
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
-        """The budget as an expression of an algebraic model; see :class:`~pacb_models.models.algebra.Algebra`.
+        """The budget as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         ``ratios`` are the vector ``q/p``. The variable and the constraint that tie the size to it are added to the
         model through ``algebra``, which has coefficient, exponent and the size's value at the start.

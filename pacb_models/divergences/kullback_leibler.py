@@ -9,10 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra
-from ..models.cones import Cone, EntropyCone
+from ..algebra import Algebra
 from ..numerics.elementwise import Numbers, functions_of
 from ..numerics.inner import dot
+from .cones import Cone, EntropyCone
 from .divergence import Budget, Divergence
 from .frontiers import LARGEST, Frontier, Lines
 

@@ -8,10 +8,10 @@ from typing import Any, final
 
 import numpy as np
 
-from ..models.algebra import Algebra
-from ..models.cones import Cone, NormCone
+from ..algebra import Algebra
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
+from .cones import Cone, NormCone
 from .divergence import Budget, Divergence
 from .frontiers import LARGEST, Frontier, Lines
 

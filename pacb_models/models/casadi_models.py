@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..algebra import Algebra
 from ..errors import InputError
 from ..problem import RiskAndSize
 from ..validation import check_posterior
-from .algebra import Algebra
 from .lifted import box, values_at, write
 
 

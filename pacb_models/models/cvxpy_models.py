@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra import Algebra
 from ..errors import InputError
 from ..problem import Problem, RiskAndSize
-from .algebra import Algebra
 from .lifted import box, values_at, write
 
 if TYPE_CHECKING:

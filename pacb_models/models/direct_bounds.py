@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..algebra import ExcessAlgebra, object_array, over_vectors
 from ..direct.penalties import Power
 from ..direct.problem import DirectProblem
 from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
 from ..solver import DIRECT_MODEL, lacking
-from .algebra import ExcessAlgebra, object_array, over_vectors
 from .convex import ConvexModel
 
 if TYPE_CHECKING:

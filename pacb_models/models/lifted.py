@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algebra import Algebra, Values
 from ..constraints.posteriors import Row
 from ..errors import UnsupportedProblemError
 from ..problem import Problem, RiskAndSize
 from ..solver import MODEL, lacking
-from .algebra import Algebra, Values
 
 
 class Limit(NamedTuple):

@@ -12,7 +12,7 @@ support has binary variables ``on``, for solvers that know them. The formulation
     as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a
     function of two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
 ``squares``
-    as the first, with square roots as variables (see :class:`~pacb_models.models.algebra.Squares`): with χ², the linear
+    as the first, with square roots as variables (see :class:`~pacb_models.algebra.Squares`): with χ², the linear
     and the squared distance have a linear objective and quadratic constraints, which ``.lp`` and ``.mps`` files hold.
 
 The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
 from ..environment import use_environment_folders
 from ..errors import InputError
 from ..problem import RiskAndSize
 from ..validation import check_choice
-from .algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
 from .lifted import Limit, box, limits, values_at, write
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
     -------
     pyomo.environ.ConcreteModel
         With variables ``q[0] … q[H-1]`` in the order of ``problem.risks``. The suffix ``scaling_factor`` makes all
-        quantities of order one whatever H (see :func:`~pacb_models.models.algebra.scaling`); solvers that do not know
+        quantities of order one whatever H (see :func:`~pacb_models.algebra.scaling`); solvers that do not know
         it ignore it.
 
     Examples

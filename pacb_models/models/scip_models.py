@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from ..algebra import SquaredValues, Squares, object_array, over_vectors
 from ..problem import RiskAndSize
-from .algebra import SquaredValues, Squares, object_array, over_vectors
 from .lifted import box, values_at, write
 
 #: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..algebra import Algebra
 from ..problem import RiskAndSize
 from ..validation import check_choice
-from .algebra import Algebra
 from .lifted import box, write
 
 #: The templates of each modelling system, by the suffix of its files.

@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pacb_models.divergences.cones import NormCone
 from pacb_models.errors import InputError
-from pacb_models.models.cones import NormCone
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.models.algebra import scaling
+from pacb_models.algebra import scaling
 from pacb_models.models.lifted import box, limits
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer

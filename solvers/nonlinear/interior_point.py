@@ -26,7 +26,7 @@ SETTINGS: dict[str, Any] = {
     "bound_frac": 1e-8,
     # Approximate minimum degree; METIS, the default, takes three to four times as long on our arrow-shaped matrices.
     "mumps_pivot_order": 0,
-    # With the factors of pacb_models.models.algebra, Ipopt's default tolerance of 1e-8 is one on the bound.
+    # With the factors of pacb_models.algebra, Ipopt's default tolerance of 1e-8 is one on the bound.
     "nlp_scaling_method": "user-scaling",
 }
 

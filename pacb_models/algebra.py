@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
-from ..numerics.inner import dot
+from .errors import UnsupportedProblemError
+from .numerics.inner import dot
 
 if TYPE_CHECKING:
-    from ..problem import RiskAndSize
-    from .lifted import Limit
+    from .models.lifted import Limit
+    from .problem import RiskAndSize
 
 #: What a modelling system builds of its variables; each has its own kind.
 Expression: TypeAlias = Any
