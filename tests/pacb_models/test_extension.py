@@ -17,6 +17,7 @@ from pacb_models.plugins import ours
 from pacb_models.problem import Problem
 from pacb_models.proofs import ProofError, Tangent, check_proof
 from pacb_models.solution import Outcome
+from pacb_models.solvers.options import starting_posteriors
 from pacb_models.solvers.oracle import is_steep
 from pacb_models.solving.registry import capable_solvers
 
