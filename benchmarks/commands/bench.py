@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         print(comparison)
         return DONE if comparison.newly(found=False).empty else FAILED
     if options.merge:
-        from ..harness.merge import merge
+        from ..harness.results import merge
 
         if not options.out:
             raise InputError("--merge needs --out, a new directory for the results.")

@@ -1,11 +1,12 @@
-"""The results of a directory: the log that a run writes, read as measurements or as a data frame, and exported."""
+"""The results of a directory: the log that a run writes, read as measurements or as a data frame, merged, exported."""
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,3 +127,28 @@ def neutralised(text: str) -> str:
     ("'=1+1", 'wdbc-H50')
     """
     return f"'{text}" if re.match(r"[\s]*[=+\-@]|[\t\r\n]", text) else text
+
+
+def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
+    """Write the rows of all directories into a new one, with their environments numbered anew.
+
+    The same cell of several of them counts as repetitions on one machine, and is reported apart on different ones.
+    """
+    paths = list(dict.fromkeys(Path(os.path.realpath(directory)) for directory in directories))
+    if len(paths) < 2:
+        raise InputError("there must be at least two different directories to merge.")
+    last = [path.name for path in paths]
+    names = [path.name if last.count(path.name) == 1 else str(path) for path in paths]
+    found = [(name, read_rows(path), Environments.read(path)) for name, path in zip(names, paths)]
+    environments = Environments()
+    with ResultLog(out) as log:
+        for name, rows, known in found:
+            for row in rows:
+                # One that nothing is known of is nobody else's.
+                described = known.entry(row.environment) or {"unknown": f"{name}, {row.environment}"}
+                source = name if row.source is None else f"{name}/{row.source}"
+                log.append(row.told({"source": source, "environment": environments.number(described, out)}))
+        if not environments.environments:
+            raise InputError(f"there are no results in {', '.join(map(str, directories))}.")
+        write_exports(out, log.measurements())
+    return Path(out)

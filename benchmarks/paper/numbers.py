@@ -20,8 +20,13 @@ DOCUMENT = TEXTS.pop("document")
 #: What each of them shows; those without a number are claims of the paper's text, pictures of its tables, and ours.
 TITLES = {name: text["title"] for name, text in TEXTS.items()}
 
-#: What the paper numbers, and what it is called here.
-BY_NUMBER = {number: name for name, text in TEXTS.items() for number in text.get("numbers", ())}
+#: What the paper numbers, as in "Tables 6 and 7", and what it is called here.
+BY_NUMBER = {
+    f"{kind.lower()}{number}": name
+    for name, text in TEXTS.items()
+    for kind, *numbers in re.findall(r"^(Table|Figure)s? (\d+)(?: and (\d+))?", text["source"])
+    for number in filter(None, numbers)
+}
 OTHERS = tuple(name for name in TITLES if name not in BY_NUMBER.values())
 
 _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)

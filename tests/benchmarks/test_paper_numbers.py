@@ -12,13 +12,9 @@ from pacb_models.commands.program import main
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
-def test_every_item_has_the_numbers_that_its_source_names():
-    for item in ITEMS.values():
-        found = re.match(r"(Table|Figure)s? (\d+)(?: and (\d+))?", item.source)
-        expected = {f"{found[1].lower()}{n}" for n in found.groups()[1:] if n} if found else set()
-        assert {number for number, name in BY_NUMBER.items() if name == item.name} == expected
-        assert (item.name in OTHERS) == (not expected)
-    assert set(TITLES) == set(ITEMS)
+def test_every_number_is_an_item():
+    assert list(BY_NUMBER) == [*(f"table{n}" for n in range(2, 10)), *(f"figure{n}" for n in range(1, 7))]
+    assert {*BY_NUMBER.values(), *OTHERS} == set(TITLES) == set(ITEMS)
 
 
 @pytest.mark.parametrize("text", ["table3", "Table3", "Table 3", "tab. 3", "TABLE-3", "table03"])

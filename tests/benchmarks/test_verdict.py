@@ -8,8 +8,7 @@ import pytest
 
 from pacb_models.benchmarks import report, verdict
 from pacb_models.benchmarks.harness.compare import compare
-from pacb_models.benchmarks.harness.merge import merge
-from pacb_models.benchmarks.harness.results import load_results
+from pacb_models.benchmarks.harness.results import load_results, merge
 from pacb_models.benchmarks.verdict import Ending, Judged
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
