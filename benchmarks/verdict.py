@@ -92,7 +92,8 @@ class Judged:
 
     ``runs`` has every measurement, with these columns besides: ``method`` (solver, settings, and the machine where
     there are several: times of two are never set against each other), ``merged``, ``kind`` (distance and divergence),
-    ``total_seconds`` (set-up and solving), ``stopped_clock``, ``ending``, ``found`` and ``false_claim``.
+    ``local`` and ``exact`` (whether the solver, where it is known here, goes down from a start that it is given, or is
+    exact), ``total_seconds`` (set-up and solving), ``stopped_clock``, ``ending``, ``found`` and ``false_claim``.
     """
 
     def __init__(self, results: pd.DataFrame) -> None:
@@ -105,6 +106,10 @@ class Judged:
         runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
         machines = runs["machine"] if runs["machine"].nunique() > 1 else [math.nan] * len(runs)
         runs["method"] = list(map(_method, runs["solver"], runs["settings"], machines))
+        # Nobody else's code is loaded for it.
+        known = {name: get_solver(name) for name in runs["solver"].unique() if name in solver_names()}
+        runs["local"] = runs["solver"].isin([name for name, solver in known.items() if takes_start(solver)])
+        runs["exact"] = runs["solver"].isin([name for name, solver in known.items() if solver.exact])
         facts = (runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))
         runs["kind"] = list(map(_kind, *facts))
         # A solution that somebody handed in has no time of ours.
@@ -124,13 +129,11 @@ class Judged:
         """Which rows must not exist, by the reason."""
         runs = self.runs
         attained = runs["reference_bound"].fillna(runs.groupby("problem")["bound"].transform("min"))
-        # Nobody else's code is loaded for it.
-        exact = [name for name in runs["solver"].unique() if name in solver_names() and get_solver(name).exact]
         return {
             _DENIED: runs["claims"] & ~runs["success"],
             "its bound lies below the certified optimum": runs["gap"] < -BELOW,
             _TOO_HIGH: runs["lower_bound"] > attained + BELOW,
-            _NOT_GLOBAL: (runs["gap"] > CORRECT_GAP) & runs["success"] & runs["solver"].isin(exact),
+            _NOT_GLOBAL: (runs["gap"] > CORRECT_GAP) & runs["success"] & runs["exact"],
             "its own clock shows much less time than passed": runs["stopped_clock"],
         }
 
@@ -154,10 +157,9 @@ class Judged:
         """
         kept = self.condensed[self.condensed["status"] != "unavailable"]
         kept = kept if kept["merged"].all() else kept[~kept["merged"]]
-        local = kept["solver"].map(is_local).astype(bool)
-        starts = kept[local].groupby("solver")["start"].agg(set)
+        starts = kept[kept["local"]].groupby("solver")["start"].agg(set)
         shared = set.intersection(*starts) if len(starts) else set()
-        return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
+        return kept[~kept["local"] | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
 
     @cached_property
     def by_solver(self) -> pd.DataFrame:
@@ -193,11 +195,6 @@ def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -
     return marks + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
 
 
-def is_local(solver: str) -> bool:
-    """Whether a solver, known here, goes down from a start that it is given."""
-    return solver in solver_names() and takes_start(get_solver(solver))
-
-
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
     """The :class:`Ending` of each method (columns) on each problem (rows), of several starts the worst, or None."""
     cells = each.groupby(["problem", "method"], sort=False)
@@ -219,7 +216,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
         total_seconds=seconds,
         gradient_evaluations=each["gradient_evaluations"].where(each["found"]),
         ratio=seconds / fastest.clip(lower=1e-9),
-        local=each["ending"] == Ending.LOCAL,
+        elsewhere=each["ending"] == Ending.LOCAL,
         less=each["ending"] == Ending.LESS_ACCURATE,
     )
     methods = rows.groupby("method", sort=False)
@@ -228,7 +225,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
         found=("found", "sum"),
         share=("found", "mean"),
         false_claims=("false_claim", "sum"),
-        elsewhere=("local", "sum"),
+        elsewhere=("elsewhere", "sum"),
         less_accurate=("less", "sum"),
         median=("total_seconds", "median"),
         relative=("ratio", "median"),

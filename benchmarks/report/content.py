@@ -160,7 +160,7 @@ def _limits(judged: Judged, used: dict[int, Description]) -> Iterator[str]:
     repetitions = int(runs["repetition"].max()) + 1
     times = f"up to {repetitions} times; the median time counts, and the worst outcome" if repetitions > 1 else "once"
     yield f"Each run: a process of its own with one BLAS thread, ended after {limits}, measured {times}."
-    local = runs.loc[runs["solver"].map(verdict.is_local).astype(bool), "start"]
+    local = runs.loc[runs["local"], "start"]
     drawn = local[local != verdict.PRIOR].nunique()
     places = ["at the prior"] if (local == verdict.PRIOR).any() or not drawn else []
     places += [f"at {drawn} random posteriors, the same for all methods"] if drawn else []

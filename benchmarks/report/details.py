@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..harness.measurement import LEVELS
-from ..verdict import Judged, is_local
+from ..verdict import Judged
 from . import pictures
 from .drawing import Looks
 from .tables import Column, Entry, Group, Part, Table
@@ -65,7 +65,7 @@ def families(judged: Judged) -> Part | None:
     title = "Optima found, family by family"
     if each["start"].nunique() > 1:
         texts = grouped.mean().map(percent)
-        rates = each[each["solver"].map(is_local)].groupby(names)["found"].mean().sort_values()
+        rates = each[each["local"]].groupby(names)["found"].mean().sort_values()
         title = (
             f"Random starts lead to the optimum in {percent(rates.iloc[-1])} of runs on {rates.index[-1]} problems, "
             f"in {percent(rates.iloc[0])} on {rates.index[0]} problems"
@@ -109,7 +109,7 @@ def _merging(cells: pd.DataFrame) -> Part | None:
     times["faster"] = times["raw"] / times["merged"].clip(lower=1e-9)
     kept = {"problems": ("key_raw", "size")} | {name: (name, "median") for name in times}
     kept |= {f"found {side}": (f"found_{side}", "sum") for side in ("raw", "merged")}
-    table = both.assign(**times).groupby(level="method", sort=False).agg(**kept)
+    table = both[["key_raw", "found_raw", "found_merged"]].assign(**times).groupby("method", sort=False).agg(**kept)
     columns = [SOLVER, Column("problems", "problems", COUNT)]
     columns += [Column(f"found, {side}", f"found {side}", COUNT) for side in ("raw", "merged")]
     columns += [Column(f"{side} [ms]", side, milliseconds) for side in ("raw", "merged")]

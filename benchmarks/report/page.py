@@ -15,7 +15,7 @@ from pacb_models.files import write_atomically
 from ..harness.environment import ENVIRONMENT
 from ..harness.results import TABLE, read_rows, write_exports
 from ..harness.suites import suite, suite_lines
-from ..verdict import CORRECT_GAP, PRIOR, is_local
+from ..verdict import CORRECT_GAP, PRIOR
 from .content import Content
 from .html import read_file, render_text
 from .tables import as_markdown, markdown_text
@@ -63,8 +63,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
 
 def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:
     """The commands that measured the runs: all in one, or those from random starts apart from the others."""
-    local = runs["solver"].map(is_local).astype(bool)
-    drawn = local & (runs["start"] != PRIOR)
+    local, drawn = runs["local"], runs["local"] & (runs["start"] != PRIOR)
     commands = []
     for rows in (runs[~drawn], runs[drawn]) if (local & ~drawn).any() and drawn.any() else (runs,):
         command = f"pacb bench --suite {named}"
