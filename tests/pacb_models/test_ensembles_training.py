@@ -356,11 +356,13 @@ def test_only_the_same_run_is_resumed(small, tmp_path):
     partial = tmp_path / "risks.partial"
     train_risks(small, count=32, partial=partial)
     lines = partial.read_text().replace("[[", "[[1000, ")  # what must not be used
-    for change in ({"seed": 1}, {"protocol": "hold-out"}, {"count": 33}, {"sizes": Sizes(120, 124, 62)}):
+    other = replace(small, sizes=Sizes(120, 124, 62))
+    changes = ((small, {"seed": 1}), (small, {"protocol": "hold-out"}), (small, {"count": 33}), (other, {}))
+    for dataset, change in changes:
         partial.write_text(lines)
         settings = {"count": 32} | change
-        table = train_risks(small, **settings, partial=partial, resume=True)
-        assert table.to_csv() == train_risks(small, **settings).to_csv()
+        table = train_risks(dataset, **settings, partial=partial, resume=True)
+        assert table.to_csv() == train_risks(dataset, **settings).to_csv()
     partial.write_text("{}")
     with pytest.raises(InputError, match="does not begin as our results do"):
         train_risks(small, count=32, partial=partial, resume=True)
