@@ -26,7 +26,7 @@ def test_so_many_examples_suffice_and_one_less_does_not(target, part, candidates
     m = pm.sample_size(target, risk, candidates, delta, chance=chance)
 
     def probability(size):
-        counts = np.arange(size)
+        counts = np.arange(int(target * size) + 1)  # the limit of more is above the target
         limits = beta.isf(delta / candidates, counts + 1, size - counts)
         most = np.flatnonzero(limits <= target * (1 + 1e-12))
         return binom.cdf(most[-1], size, risk) if most.size else 0.0

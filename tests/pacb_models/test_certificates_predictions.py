@@ -407,7 +407,7 @@ def without_end(wrong, delta, level):
 
 @pytest.mark.long
 def test_what_passes_holds_and_broken_rules_are_noticed():
-    draws, delta = 2000, 0.2
+    draws, delta = 1000, 0.2
     most = int(binom.ppf(0.999, draws, delta))
     assert 0.1 * delta * draws < violations(draws, delta, in_order) <= most
     for broken in (best_first, without_end):

@@ -97,7 +97,7 @@ def test_own_file_whose_name_has_a_line_break(tmp_path):
 @pytest.mark.outside
 def test_killed_runs_go_on(tmp_path):
     out, partial = tmp_path / "risks.csv", tmp_path / "risks.csv.partial"
-    words = ["train", "wdbc", "--count", "320", "--out", str(out)]
+    words = ["train", "wdbc", "--count", "96", "--out", str(out)]
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.DEVNULL)
     while not (partial.exists() and partial.read_bytes().count(b"\n") == 2) and process.poll() is None:
         time.sleep(0.01)
@@ -107,7 +107,7 @@ def test_killed_runs_go_on(tmp_path):
     assert train(*words[1:], "--resume") == 0
     assert not partial.exists()
     table = RiskTable.read(out)
-    assert table.to_csv() == train_risks(load_dataset("wdbc"), count=320, command=table.command).to_csv()
+    assert table.to_csv() == train_risks(load_dataset("wdbc"), count=96, command=table.command).to_csv()
 
 
 @pytest.mark.parametrize(

@@ -132,19 +132,6 @@ def test_large_set():
     assert solution.status == "optimal" and solution.kkt_residual < 1e-12
 
 
-def test_the_next_point_has_the_line_of_the_wanted_slope():
-    """The frontier's own search for a slope, for each of its forms."""
-    risks, prior = np.array([0.1, 0.15, 0.3, 0.7]), np.array([0.1, 0.2, 0.3, 0.4])
-    for divergence, order in (("chi2", 2.0), ("renyi", 1.05), ("renyi", 7.0), ("kl", 2.0)):
-        function = pm.BoundProblem(risks, 10, distance="kl", divergence=divergence, order=order).divergence_function
-        frontier = function.frontier(risks, prior, False)
-        for slope in (1e-3, 0.5, 3.0, 1e4):
-            z = frontier.at_slope(slope)
-            assert frontier.line(z).slope == pytest.approx(slope, rel=1e-12)
-            line, q = frontier.line(z), frontier.posterior(z)
-            assert function.size(q, prior) + slope * (q @ risks - 0.1) == pytest.approx(line.height, rel=1e-12)
-
-
 def test_slow_contraction_is_accelerated():
     """Errors of 0.049 on m = 20: the companion's map contracts by m l = 0.98 only."""
     problem = pm.BoundProblem([0.049, 0.0], m=20, delta=0.01, distance="kl", divergence="kl")

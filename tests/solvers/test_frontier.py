@@ -117,24 +117,15 @@ def test_two_minima_under_a_uniform_prior(risks, m, distance):
     problem = pm.BoundProblem(risks, m, 0.05, distance)
     solution = solve(problem)
     assert solution.is_global
-    assert len(solution.local_minima) == 1
+    (other,) = solution.local_minima
     expected = scan(problem)
     assert minima(solution) == pytest.approx([float(value) for value, _ in expected], abs=1e-12)
-    assert solution.local_minima[0].bound > solution.bound
+    assert other.bound > solution.bound == problem.bound(solution.posterior)
+    assert {solution.support_size, other.support_size} == {len(risks), sum(risk < 0.2 for risk in risks)}
+    assert problem.bound_at(other.empirical_risk, math.sqrt(other.divergence + 1.0)) == pytest.approx(other.bound)
     starts = problem.prior, softmax(np.where(np.array(risks) < 0.2, 6.0, 0.0))
     reached = sorted(pm.solve(problem, "mirror", start=start).bound for start in starts)
     assert reached == pytest.approx(minima(solution), abs=1e-9) and reached[0] >= solution.bound - 1e-12
-
-
-def test_local_minima_describe_themselves():
-    problem = pm.BoundProblem([0.05] + [0.3] * 20, 50, 0.05, "squared")
-    solution = solve(problem)
-    (other,) = solution.local_minima
-    assert solution.support_size == 21
-    assert other.support_size == 1
-    size = math.sqrt(other.divergence + 1.0)
-    assert problem.bound_at(other.empirical_risk, size) == pytest.approx(other.bound, abs=1e-14)
-    assert problem.bound(solution.posterior) == solution.bound
 
 
 def test_minima_of_a_high_order():
