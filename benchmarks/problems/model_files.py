@@ -114,18 +114,18 @@ def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
         raise UnsupportedProblemError(f"{problem.describe()} has binary variables, which Clarabel does not know.")
     data = problem.cvxpy_problem().get_problem_data(cp.CLARABEL)[0]
     _, constant, *_ = data["param_prob"].apply_parameters()
-    factor = problem.divergence_function.cone().factor(problem)
+    rate = problem.divergence_function.cone().data(problem).get("rate", 1.0)
     A, dims, size = data["A"].tocsc(), data["dims"], len(data["c"])
     cones: list[dict[str, object]] = [{"ZeroConeT": dims.zero}, {"NonnegativeConeT": dims.nonneg}]
     cones += [{"SecondOrderConeT": length} for length in dims.soc]
     cones += [{"ExponentialConeT": []}] * dims.exp + [{"PowerConeT": power} for power in dims.p3d]
     content = {
         "P": {"m": size, "n": size, "colptr": [0] * (size + 1), "rowval": [], "nzval": []},
-        "q": data["c"] / factor,
+        "q": data["c"] * rate,
         "A": {"m": A.shape[0], "n": size, "colptr": A.indptr, "rowval": A.indices, "nzval": A.data},
         "b": data["b"],
         "cones": cones,
-        "offset": constant / factor,
+        "offset": constant * rate,
     }
     text = json.dumps(content, default=lambda array: array.tolist())
     return {f"{stem}.clarabel.json": f"{text}\n".encode()}

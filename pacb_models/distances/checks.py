@@ -46,9 +46,7 @@ class PointByPoint(Distance):
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
         if not isinstance(L, np.ndarray) and not isinstance(budget, np.ndarray):
             return self.distance.derivatives(float(L), float(budget))
-        L, budget = np.broadcast_arrays(L, budget)
-        points = [self.distance.derivatives(*pair) for pair in zip(L.ravel().tolist(), budget.ravel().tolist())]
-        return Inverse(*np.array(points, dtype=float).reshape(-1, 6).T.reshape(6, *L.shape))
+        return Inverse(*np.vectorize(self.distance.derivatives, otypes=6 * [float])(L, budget))
 
 
 def elementwise(distance: Distance) -> Distance:

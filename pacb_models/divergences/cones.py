@@ -19,15 +19,11 @@ class NormCone:
 
     order: float
 
-    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
-        """The numbers that a problem of a given size depends on, for so many times its bound."""
+    def data(self, problem: BoundProblem) -> dict[str, Any]:
+        """The numbers that a problem of a given size depends on."""
         slopes = problem.distance_function.derivatives(0.5, 0.5)
-        penalty = factor * slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
-        return {"risks": factor * slopes.L * problem.risks, "penalty": penalty}
-
-    def factor(self, problem: BoundProblem) -> float:
-        """What the bound is multiplied by in the objective of a problem of its own."""
-        return 1.0
+        penalty = slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
+        return {"risks": slopes.L * problem.risks, "penalty": penalty}
 
     def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         r"""The objective and its constraints, first the cone whose multiplier tells the posterior. For orders other
@@ -61,13 +57,11 @@ class NormCone:
 class EntropyCone:
     r"""A budget that is :math:`(\sum_i q_i \ln(q_i/p_i) + c)/n`; its multipliers are :math:`v_i = \ln q_i + 1`."""
 
-    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
-        slopes, rate = problem.distance_function.derivatives(0.5, 0.5), factor / self.factor(problem)
-        cost = factor * slopes.L * problem.risks - rate * np.log(problem.prior)
+    def data(self, problem: BoundProblem) -> dict[str, Any]:
+        slopes = problem.distance_function.derivatives(0.5, 0.5)
+        rate = slopes.b / problem.exponent
+        cost = slopes.L * problem.risks - rate * np.log(problem.prior)
         return {"risks": cost, "rate": rate, "offset": rate * problem.coefficient}
-
-    def factor(self, problem: BoundProblem) -> float:
-        return problem.exponent / problem.distance_function.derivatives(0.5, 0.5).b
 
     def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         import cvxpy as cp

@@ -79,7 +79,7 @@ class ConvexBound:
         if not isinstance(problem, type(self.problem)):
             raise InputError("problem", problem, f"it must be a {type(self.problem).__name__}")
         check_conic(problem)
-        data = problem.divergence_function.cone().data(problem, 1.0)
+        data = problem.divergence_function.cone().data(problem)
         found = self.expression.parameters()
         shapes = {each.name(): each.shape for each in found}
         if shapes != {name: np.shape(value) for name, value in data.items()}:
@@ -125,7 +125,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     check_weights(problem, q)
     check_conic(problem)
     cone = problem.divergence_function.cone()
-    expression = cone.express(q, _parameters(problem, cone.data(problem, 1.0)))
+    expression = cone.express(q, _parameters(problem, cone.data(problem)))
     posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
     return ConvexBound(problem, expression, [*posterior, *constraints_on(problem, q)])
 
@@ -158,10 +158,12 @@ def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
     import cvxpy as cp
 
     cone = problem.divergence_function.cone()
-    data = cone.data(problem, cone.factor(problem))
+    data = cone.data(problem)
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, _parameters(problem, data) if parametrised else data)
-    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)])
+    program = cp.Problem(
+        cp.Minimize(objective / data.get("rate", 1.0)), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)]
+    )
 
     def readings() -> list[np.ndarray]:
         r"""The cone's multiplier is the gradient of the convex function that the cone describes. A conic solver knows

@@ -6,11 +6,9 @@ is increasing and **concave** for every distance: a partial maximum over the con
 by its tangent.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,10 +20,6 @@ from pacb_models.solver import lacking
 from pacb_models.solving.judging import onto_simplex
 
 from .conic import CLARABEL_TOLERANCES
-
-if TYPE_CHECKING:
-    import clarabel
-    import cvxpy
 
 #: Tolerances a hundred times below Clarabel's default cost two or three iterations more; one thread.
 ACCURATE = {**{f"tol_{name}": 1e-10 for name in CLARABEL_TOLERANCES}, "max_threads": 1}
@@ -89,8 +83,8 @@ class OneSidedSubproblem:
         self.problem.get_problem_data("CLARABEL")
 
     @cached_property
-    def _least_risk(self) -> OneSidedSubproblem:
-        return OneSidedSubproblem(self.bound_problem, least_risk=True)
+    def _least_risk(self) -> Self:
+        return type(self)(self.bound_problem, least_risk=True)
 
     def solve(self, q: np.ndarray, seconds: float = math.inf) -> Solved:
         """Linearise at a posterior and solve, in at most the given time. Any point will do that the conic solver has:
@@ -188,13 +182,13 @@ class TwoSidedSubproblem:
         return Solved(weights, status, violation)
 
 
-def _clarabel(problem: cvxpy.Problem, seconds: float) -> tuple[dict[str, Any], clarabel.DefaultSolution]:
-    """The canonical form of a problem with the values that its parameters have, and Clarabel's solution of it."""
+def _clarabel(problem: Any, seconds: float) -> tuple[Any, Any]:
+    """The canonical form of a CVXPY problem with the values that its parameters have, and Clarabel's solution of it."""
     data, chain, _ = problem.get_problem_data("CLARABEL")
     return data, chain.solve_via_data(problem, data, False, False, ACCURATE | {"time_limit": seconds})
 
 
-def _values(data: dict[str, Any], result: clarabel.DefaultSolution, variable: cvxpy.Variable) -> np.ndarray:
+def _values(data: Any, result: Any, variable: Any) -> np.ndarray:
     """The entries of the canonical form's solution that belong to a variable."""
     first = data["param_prob"].var_id_to_col[variable.id]
     return np.array(result.x[first : first + variable.size])

@@ -118,7 +118,7 @@ def test_cvxpy_objective_is_the_bound(divergence, parametrised, q):
     if divergence == "kl":
         values["t"], factor = q * np.log(q), problem.exponent
     else:
-        u = model.cone.data(problem, 1.0)["penalty"] * q
+        u = problem.divergence_function.cone().data(problem)["penalty"] * q
         t = (u**problem.order).sum() ** (1 / problem.order)
         values |= {"t": t, "s": u**problem.order / t ** (problem.order - 1)}
         factor = 1.0
