@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 
-#: From here on floating-point numbers stand for several whole ones.
-LARGEST_EXACT = 2.0**53
 _TEXT = "OUST"
 _MOST_CODES = 1 << 12
 
@@ -29,13 +27,18 @@ def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
         missing |= array != array
     if missing.any():
         raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
-    if array.dtype.kind == "f" and array.size and np.abs(array).max() >= LARGEST_EXACT:
+    if array.dtype.kind == "f" and array.size and np.abs(array).max() >= largest_exact(array.dtype):
         place = int(np.argmax(np.abs(array)))
         raise InputError(
             f"{name}[{place}] is {float(array.flat[place])!r}, a floating-point number that stands for several whole "
             "numbers; give such labels as text or as integers of one type."
         )
     return array
+
+
+def largest_exact(kind: Any) -> float:
+    """From here on floating-point numbers of this type stand for several whole ones."""
+    return 2.0 ** (np.finfo(kind).nmant + 1)
 
 
 def check_same_rows(parts: Iterable[tuple[str, Any]]) -> None:
@@ -58,17 +61,13 @@ def is_missing(value: object) -> bool:
 
 
 def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_truth: str) -> None:
-    """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
+    """Labels are numbers or text; compared with the other kind they would all differ, or be converted.
+
+    Whole numbers that NumPy rounds are larger than any floating-point label (see :func:`largest_exact`), so that these
+    compare exactly.
+    """
     if (column.dtype.kind in _TEXT) != (truth.dtype.kind in _TEXT):
         raise InputError(f"{name} is of type {column.dtype}, but {of_truth} of {truth.dtype}.")
-    for whole, other in ((column, truth), (truth, column)):
-        if whole.dtype.kind not in "iu" or other.dtype.kind != "f" or not whole.size:
-            continue
-        if max(-int(whole.min()), int(whole.max())) >= LARGEST_EXACT:
-            raise InputError(
-                f"{name} and {of_truth} are of types {column.dtype} and {truth.dtype}, which cannot be compared "
-                "exactly at this size; give such labels as text or as integers of one type."
-            )
 
 
 def label_columns(

@@ -16,7 +16,7 @@ from ..files import reading
 from ..validation import check_columns
 from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
-from .labels import LARGEST_EXACT
+from .labels import largest_exact
 
 Paths = Sequence[str | Path]
 _PARQUET = (".parquet", ".pq")
@@ -217,7 +217,7 @@ class _PredictionFile:
             faults[
                 "is a floating-point number that stands for several whole numbers; write such labels as text, with a "
                 "letter (in Parquet, or as integers)"
-            ] = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
+            ] = pc.greater_equal(pc.abs(column), pa.scalar(largest_exact(column.type.to_pandas_dtype()), column.type))
         for said, bad in faults.items():
             if bad.true_count:
                 raise InputError(f"{self.path}, row {rows + int(pc.index(bad, True).as_py()) + 1}: {name} {said}.")

@@ -204,6 +204,8 @@ def test_labels_above_two_to_the_63_are_not_compared_as_floats(tmp_path, pacb, r
     labels = {"label": pa.array([2**63, 2**63], pa.uint64()), "a": pa.array([2**63, 2**63 + 1], pa.uint64())}
     pq.write_table(pa.table(labels), exact)
     assert pacb(f"certify --predictions {exact} --target label --json").json["errors"] == [1]
+    pq.write_table(pa.table(dict.fromkeys(("label", "a"), np.float32([2**24 - 1, 2**24]))), exact)
+    refused("row 2: a is a floating-point number that stands", f"certify --predictions {exact} --target label")
 
 
 MEASURED = """

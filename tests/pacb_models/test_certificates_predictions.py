@@ -216,7 +216,7 @@ BIG = 2**63
         (["a", "b"], {"x": np.array(["a", np.nan], dtype=object)}, {}, r"predictions\['x'\]\[1\] is missing"),
         (["a", None], [["a"], ["b"]], {}, r"y_true\[1\] is missing"),
         ([0.0, float(BIG)], [[0.0], [1.0]], {}, r"y_true\[1\] is 9.22.*stands for several whole numbers"),
-        ([0.0, 1.0], np.array([[BIG], [BIG + 1]], dtype=np.uint64), {}, "cannot be compared exactly"),
+        (np.float32([0.0, 2**24]), [[0], [2**24 + 1]], {}, r"y_true\[1\] is 16777216.0, .* several whole numbers"),
         (["a", 1], [["a"], ["b"]], {"delta": 0}, "delta is 0"),
         (np.array(["a", 1], dtype=object), [["a"], ["b"]], {}, r"several types \(int, str\)"),
         ([0, 1], {}, {}, "predictions has no column"),
@@ -243,6 +243,11 @@ def test_large_labels_and_rows_of_other_examples():
     assert pm.certify_predictions(signed, signed[[0, 2, 1], None].astype(np.uint64)).errors.tolist() == [2]
     many = np.arange(36, dtype=np.uint64)[:, None] % np.uint64(12) + np.array([0, 0, 1], dtype=np.uint64)
     assert pm.certify_predictions(many[:, 0], many).errors.tolist() == [0, 0, 0, 36]
+    for exact in (np.uint64([BIG, 2**53 + 1]), np.int64([2**53 + 1, -(2**62)]), np.int16([2**14 + 1, 1])):
+        for kind in (np.float16, np.float32, np.float64):
+            said = np.array([[0.0], [1.0]], dtype=kind)
+            assert pm.certify_predictions(exact, said).errors.tolist() == [1 + (exact[1] != 1)]
+            assert pm.certify_predictions(said[:, 0], exact[:, None]).errors.tolist() == [1 + (exact[1] != 1)]
     with pytest.raises(InputError, match="is of type object, but y_true of uint64"):
         pm.certify_predictions(y, [[2**64], [2**64], [2**64]])
     with pytest.raises(InputError, match="different indices"):
