@@ -9,14 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from pacb_models.benchmarks.studies import simulation
-from pacb_models.benchmarks.studies.simulation import (
-    NAMED_BOUNDS,
-    Tally,
-    breaking_factor,
-    table,
-    tally,
-    tally_certificates,
-)
+from pacb_models.benchmarks.studies.simulation import NAMED_BOUNDS, breaking_factor, table, tally, tally_certificates
 from pacb_models.errors import InputError
 
 pytestmark = pytest.mark.long
@@ -79,7 +72,7 @@ def test_draws_have_the_right_margins():
 
 def test_validity_needs_more_than_bad_luck():
     def make(violations):
-        return Tally("x", "kl", "chi2", 0.05, 1.0, 1000, violations, 0.5, 0.1)
+        return simulation.Tally("x", "kl", "chi2", 0.05, 1.0, 1000, violations, 0.5, 0.1)
 
     assert make(50).valid and make(60).valid and not make(90).valid
     # Clopper–Pearson by its definition: at the lower limit so many violations have probability 1 - confidence.
