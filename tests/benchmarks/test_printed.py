@@ -196,7 +196,7 @@ def test_unknown_names_are_named():
         printed_value("bounds", "bupa", 1990, "pinsker", "bound")
 
 
-# --- what the paper numbers ---------------------------------------------------------------------------------------------
+# --- what the paper numbers -------------------------------------------------------------------------------------------
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
