@@ -11,7 +11,7 @@ from mpmath import exp, log, mpf
 import pacb_models as pm
 from pacb_models.proofs import files, verify
 
-from .mp_reference import invert, numbers, statistic
+from .mp_reference import budget, invert, numbers, statistic
 
 BOUNDS = [
     *(("chi2", 2.0, distance) for distance in ("linear", "squared", "kl")),
@@ -126,19 +126,14 @@ def mutant(record, draw):
 
 def bound_of(record, weights):
     """The bound of some weights, by the formulas in forty digits, with the constant of the record."""
-    given = record["problem"]
-    order = None if given["divergence"] == "kl" else mpf(given["order"])
-    errors = given["errors"]
+    given, errors = record["problem"], record["problem"]["errors"]
+    names = given["distance"], given["divergence"], given["order"]
     risks = numbers(given["risks"]) if errors is None else [mpf(k) / given["m"] for k in errors]
     prior = numbers(given["prior"] or np.ones(len(risks)))
     p, q = ([each / sum(values) for each in values] for values in (prior, numbers(weights)))
     L = sum(w * risk for w, risk in zip(q, risks))
-    total = statistic(q, p, given["divergence"], given["order"])
-    ratio = mpf(record["log_constant"]) - log(mpf(given["delta"]))
-    if order is not None:
-        return invert(given["distance"], L, (total * exp(ratio * (order - 1))) ** (1 / order))
-    factor = 2 * given["m"] - 1 if given["distance"] == "ch" else given["m"]
-    return invert(given["distance"], L, (total + max(ratio, 0)) / factor)
+    total, constant = statistic(q, p, *names[1:]), exp(mpf(record["log_constant"]))
+    return invert(given["distance"], L, budget(total, constant, given["m"], given["delta"], *names))
 
 
 def lie(record):

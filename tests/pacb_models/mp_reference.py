@@ -176,7 +176,8 @@ def statistic(q: list[mpf], p: list[mpf], divergence: str, order: float) -> mpf:
 
 def budget(D: mpf, I: mpf, m: int, delta: float, distance: str, divergence: str, order: float) -> mpf:
     if divergence == "kl":
-        return (D + log(I / mpf(delta))) / (2 * m - 1 if distance == "ch" else m)
+        # The companion paper's constant may be below δ, and counts as δ then.
+        return (D + max(log(I / mpf(delta)), 0)) / (2 * m - 1 if distance == "ch" else m)
     alpha = mpf(order)
     return D ** (1 / alpha) * (I / mpf(delta)) ** (1 - 1 / alpha)
 

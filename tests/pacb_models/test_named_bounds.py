@@ -12,13 +12,14 @@ from mpmath import exp, log, mpf, sqrt
 import pacb_models as pm
 from pacb_models.distances import Catoni, Relative
 
+from .mp_reference import numbers, statistic
+
 RISKS, PRIOR = np.array([0.02, 0.11, 0.3, 0.35, 0.6]), np.array([0.1, 0.3, 0.25, 0.05, 0.3])
 
 
 def statistics(problem, q):
-    L = mpmath.fsum(mpf(w) * mpf(l) for w, l in zip(q.tolist(), problem.risks.tolist()))
-    D = mpmath.fsum(mpf(w) * log(mpf(w) / mpf(p)) for w, p in zip(q.tolist(), problem.prior.tolist()) if w > 0)
-    return L, D
+    q = numbers(q)
+    return mpmath.fdot(q, numbers(problem.risks)), statistic(q, numbers(problem.prior), "kl", 1.0)
 
 
 posteriors = st.lists(st.floats(0.001, 1.0), min_size=5, max_size=5).map(lambda w: np.array(w) / np.sum(w))

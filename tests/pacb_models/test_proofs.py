@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 
 import pacb_models as pm
 from pacb_models.divergences import by_name
+from pacb_models.names import DISTANCES
 from pacb_models.proofs import Branch, CommonRisk, Empty, Leaf, Proof, ProofError, check_proof
 from pacb_models.proofs.checker import Region, most_within
 from pacb_models.proofs.polygon import vertices
@@ -22,8 +23,6 @@ from pacb_models.solution import Outcome
 from pacb_models.solving.judging import assess
 
 DIVERGENCES = [("chi2", 2.0), ("kl", 2.0), ("renyi", 1.1), ("renyi", 3.0), ("renyi", 10.0), ("renyi", 50.0)]
-DISTANCES = {"chi2": ("linear", "squared", "kl"), "renyi": ("linear", "squared", "kl")}
-DISTANCES["kl"] = ("linear", "squared", "kl", "pinsker", "ch", "relative")
 
 
 def random_problem(random: np.random.Generator, most: int = 7) -> tuple[pm.BoundProblem, dict]:

@@ -15,7 +15,7 @@ import pacb_models as pm
 from pacb_models.proofs import Leaf, Proof, ProofError, check_proof
 from pacb_models.solvers.exact.interior import Interior
 
-from .mp_reference import invert
+from .mp_reference import budget, invert, numbers, statistic
 
 KINDS = [
     *(("chi2", 2.0, distance) for distance in ("linear", "squared", "kl")),
@@ -36,19 +36,11 @@ def drawn(seed, size, m, **arguments):
 def exact_bound(problem, q):
     """The bound in fifty digits, of all pairs one by one, with the package's constant."""
     with mpmath.workdps(50):
-        q, p = ([mpf(x) for x in each.tolist()] for each in (q, problem.prior))
-        A = [[mpf(x) for x in row] for row in problem.tandem_risks.tolist()]
-        pairs = [(i, j) for i in range(len(q)) for j in range(len(q))]
-        s = mpmath.fsum(q[i] * q[j] * A[i][j] for i, j in pairs)
-        log_ratio = mpf(problem.log_constant) - mpmath.log(mpf(problem.delta))
-        if problem.divergence == "kl":
-            KL = mpmath.fsum(q[i] * q[j] * mpmath.log(q[i] * q[j] / (p[i] * p[j])) for i, j in pairs if q[i] * q[j] > 0)
-            budget = (KL + log_ratio) / problem.exponent
-        else:
-            a = mpf(problem.order)
-            total = mpmath.fsum(p[i] * p[j] * (q[i] * q[j] / (p[i] * p[j])) ** a for i, j in pairs)
-            budget = total ** (1 / a) * mpmath.exp(log_ratio * (1 - 1 / a))
-        return invert(problem.distance, s, budget)
+        pairs, prior = ([a * b for a, b in product(numbers(each), repeat=2)] for each in (q, problem.prior))
+        s = mpmath.fdot(pairs, numbers(problem.tandem_risks.ravel()))
+        names = problem.distance, problem.divergence, problem.order
+        D, constant = statistic(pairs, prior, *names[1:]), mpmath.exp(mpf(problem.log_constant))
+        return invert(problem.distance, s, budget(D, constant, problem.m, problem.delta, *names))
 
 
 @pytest.mark.parametrize(("divergence", "order", "distance"), KINDS)
