@@ -15,6 +15,7 @@ ours have closed forms.
 ``T`` at any prices ``g``: ``conjugate`` and ``supporting`` are that inequality.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..algebra import Algebra
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .cones import Cone
-from .frontiers import Frontier, SeparableFrontier
+from .frontiers import LARGEST, Frontier, Lines
 from .ordered_supports import OrderedSupports
 
 
@@ -165,3 +166,44 @@ class Divergence:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
+
+
+class SeparableFrontier(Frontier):
+    r"""The frontier of any divergence with ``slope_inverse``: the strength is γ, and θ normalises the posterior."""
+
+    def __init__(self, divergence: Divergence, risks: np.ndarray, prior: np.ndarray) -> None:
+        super().__init__(risks, prior)
+        self.divergence = divergence
+        self.finite = not divergence.steep
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        size = self.divergence.size
+        first, last = self.posterior(-math.inf), self.posterior(math.inf)
+        return (dot(first, self.y), size(first, self.p)), (0.0, size(last, self.p))
+
+    def lines(self, z: np.ndarray) -> Lines:
+        points = []
+        for each in z.tolist():
+            q, gamma = self.posterior(each), math.exp(min(each, LARGEST))
+            x, size = dot(q, self.y), self.divergence.size(q, self.p)
+            points.append((x, size, gamma, size + gamma * x))
+        return Lines(*np.array(points).T)
+
+    def rows(self, z: np.ndarray) -> np.ndarray:
+        gammas = np.exp(np.minimum(z, LARGEST)).tolist()
+        return np.array([[gamma, self._theta(gamma, self.y), 1.0] for gamma in gammas])
+
+    def _theta(self, gamma: float, y: np.ndarray) -> float:
+        from scipy.optimize import brentq
+
+        ratios = self.divergence.slope_inverse
+
+        def excess(theta: float) -> float:
+            return dot(self.p, ratios(theta - gamma * y)) - 1.0
+
+        # At θ = f'(1) no ratio is above one; at θ = f'(1) + γ·spread none is below.
+        middle = float(self.divergence.prices(np.ones(1), 1.0)[0])
+        return float(brentq(excess, middle - 1e-9, middle + gamma * self.spread + 1e-9, xtol=1e-300, rtol=1e-15))
+
+    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
+        return self.divergence.slope_inverse(self._theta(strength, y) - strength * y)

@@ -6,20 +6,15 @@ their digits are lost. Nothing here is trusted: a line counts when :mod:`pacb_mo
 its row of numbers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..numerics.elementwise import Numbers, functions_of
 from ..numerics.inner import PIECE, dot
-
-if TYPE_CHECKING:
-    from .divergence import Divergence
 
 #: Numbers formed at a time: they stay in the processor's cache, and their memory is not asked of the system each time.
 BLOCK = 1 << 16
@@ -92,7 +87,9 @@ class Frontier:
 
     def rows(self, z: np.ndarray) -> np.ndarray:
         """The numbers by which a proof gives the lines at some coordinates."""
-        raise NotImplementedError
+        rows = np.ones((z.size, 3))
+        np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
+        return rows
 
     def at_slope(self, slope: float) -> float:
         r"""Where the line has the slope γ, and :math:`T + \gamma x` is smallest."""
@@ -121,44 +118,3 @@ class Frontier:
         if self.y.size <= length:
             return ((self.y, self.p),)
         return ((self.y[i : i + length], self.p[i : i + length]) for i in range(0, self.y.size, length))
-
-
-class SeparableFrontier(Frontier):
-    r"""The frontier of any divergence with ``slope_inverse``: the strength is γ, and θ normalises the posterior."""
-
-    def __init__(self, divergence: Divergence, risks: np.ndarray, prior: np.ndarray) -> None:
-        super().__init__(risks, prior)
-        self.divergence = divergence
-        self.finite = not divergence.steep
-
-    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        size = self.divergence.size
-        first, last = self.posterior(-math.inf), self.posterior(math.inf)
-        return (dot(first, self.y), size(first, self.p)), (0.0, size(last, self.p))
-
-    def lines(self, z: np.ndarray) -> Lines:
-        points = []
-        for each in z.tolist():
-            q, gamma = self.posterior(each), math.exp(min(each, LARGEST))
-            x, size = dot(q, self.y), self.divergence.size(q, self.p)
-            points.append((x, size, gamma, size + gamma * x))
-        return Lines(*np.array(points).T)
-
-    def rows(self, z: np.ndarray) -> np.ndarray:
-        gammas = np.exp(np.minimum(z, LARGEST)).tolist()
-        return np.array([[gamma, self._theta(gamma, self.y), 1.0] for gamma in gammas])
-
-    def _theta(self, gamma: float, y: np.ndarray) -> float:
-        from scipy.optimize import brentq
-
-        ratios = self.divergence.slope_inverse
-
-        def excess(theta: float) -> float:
-            return dot(self.p, ratios(theta - gamma * y)) - 1.0
-
-        # At θ = f'(1) no ratio is above one; at θ = f'(1) + γ·spread none is below.
-        middle = float(self.divergence.prices(np.ones(1), 1.0)[0])
-        return float(brentq(excess, middle - 1e-9, middle + gamma * self.spread + 1e-9, xtol=1e-300, rtol=1e-15))
-
-    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
-        return self.divergence.slope_inverse(self._theta(strength, y) - strength * y)

@@ -148,8 +148,7 @@ class GibbsFrontier(Frontier):
         return Lines(x, lib.maximum(height - beta * x, 0.0), beta, height)
 
     def rows(self, z: np.ndarray) -> np.ndarray:
-        rows = np.ones((z.size, 3))
-        np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
+        rows = super().rows(z)
         rows[:, 1] = 0.0
         return rows
 

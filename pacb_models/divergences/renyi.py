@@ -204,10 +204,5 @@ class PowerFrontier(Frontier):
         np.subtract(1.0, shares, out=shares)
         return np.maximum(shares, 0.0, out=shares)
 
-    def rows(self, z: np.ndarray) -> np.ndarray:
-        rows = np.ones((z.size, 3))
-        np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
-        return rows
-
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return self._shares(strength, y) ** self.power

@@ -161,9 +161,8 @@ def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
     data = cone.data(problem)
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, _parameters(problem, data) if parametrised else data)
-    program = cp.Problem(
-        cp.Minimize(objective / data.get("rate", 1.0)), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)]
-    )
+    rows = [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)]
+    program = cp.Problem(cp.Minimize(objective / data.get("rate", 1.0)), rows)
 
     def readings() -> list[np.ndarray]:
         r"""The cone's multiplier is the gradient of the convex function that the cone describes. A conic solver knows

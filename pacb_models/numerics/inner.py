@@ -4,19 +4,13 @@ BLAS splits a product of more than some ten thousand numbers over threads. Wakin
 longer where other programs keep the processors busy, so that long vectors are handed over in pieces.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from threadpoolctl import ThreadpoolController
 
 #: OpenBLAS takes one thread for vectors up to 10 000 numbers; a dozen arrays of so many stay in the processor's cache.
 PIECE = 8192
@@ -54,7 +48,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> ThreadpoolController:
+def _libraries(modules: int) -> Any:
     """The BLAS libraries in this process. Looking for them takes milliseconds; a new one comes with new modules."""
     from threadpoolctl import ThreadpoolController
 
