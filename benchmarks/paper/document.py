@@ -90,7 +90,7 @@ def write_document(document: Document, directory: Path) -> list[Path]:
             files[f"tables/{part.anchor}.tex"] = LATEX_NEEDS + "\n".join(map(as_latex, part.tables))
     whole = {"paper.html": as_html(document)}
     for name, layout in (("paper.md", as_markdown), ("paper.tex", as_latex)):
-        text = render_text(read_file(__package__, name), document=document, table=layout, latex=latex_text)
+        text = render_text(__package__, name, document=document, table=layout, latex=latex_text)
         whole[name] = text.rstrip() + "\n"
     for name, content in {**files, **whole}.items():
         write_atomically(directory / name, content)
@@ -99,5 +99,4 @@ def write_document(document: Document, directory: Path) -> list[Path]:
 
 def as_html(document: Document) -> str:
     """One page with styles and figures inside."""
-    template, style = (read_file(__package__, name) for name in ("paper.html", "paper.css"))
-    return render_page(template, document=document, style=style)
+    return render_page(__package__, "paper.html", document=document, style=read_file(__package__, "paper.css"))

@@ -55,8 +55,8 @@ def write_report(
     directory = Path(directory)
     judged = judged or judged_results(directory)
     content = describe(judged, Environments.read(directory))
-    template, script = (read_file(__package__, name) for name in ("report.html", "report.js"))
-    write_atomically(directory / "report.html", render_page(template, content=content, script=script))
+    script = read_file(__package__, "report.js")
+    write_atomically(directory / "report.html", render_page(__package__, "report.html", content=content, script=script))
     for part in (*content.parts, *content.paper, *content.details) if files else ():
         for table in part.tables:
             write_atomically(directory / "tables" / f"{table.name}.md", as_markdown(table))

@@ -7,11 +7,11 @@ from typing import Any
 from pacb_models.html import policy
 
 
-def render_page(template: str, **values: Any) -> str:
-    """A template of the kit filled in; what comes from a log (names, messages) is escaped."""
+def render_page(package: str, name: str, /, **values: Any) -> str:
+    """A template of a package filled in, with the kit's; what comes from a log (names, messages) is escaped."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    loader = DictLoader({"kit.html": read_file(__package__, "kit.html"), "page": template})
+    loader = DictLoader({"kit.html": read_file(__package__, "kit.html"), "page": read_file(package, name)})
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
     )
@@ -22,13 +22,13 @@ def render_page(template: str, **values: Any) -> str:
     return environment.get_template("page").render(**{**values, "style": style, "policy": allowed})
 
 
-def render_text(template: str, **values: Any) -> str:
+def render_text(package: str, name: str, /, **values: Any) -> str:
     """A template of Markdown, LaTeX or SVG filled in; its marks, such as ``<< value >>``, mean nothing there."""
     from jinja2 import Environment, StrictUndefined
 
     marks = ("<%", "%>", "<<", ">>", "<#", "#>")
     environment = Environment(*marks, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
-    return environment.from_string(template).render(**values)
+    return environment.from_string(read_file(package, name)).render(**values)
 
 
 def read_file(package: str, name: str) -> str:

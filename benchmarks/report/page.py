@@ -17,7 +17,7 @@ from ..harness.results import TABLE, read_rows, write_exports
 from ..harness.suites import suite, suite_lines
 from ..verdict import CORRECT_GAP, PRIOR
 from .content import Content
-from .html import read_file, render_text
+from .html import render_text
 from .tables import as_markdown, markdown_text
 from .wording import said
 
@@ -48,7 +48,8 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     shared = problems & set(runs["problem"])
     named = content.suite.replace("`", "'")  # which would end the code in which it stands
     text = render_text(
-        read_file(__package__, "page.md"),
+        __package__,
+        "page.md",
         named=named,
         # What is not in a suite was measured by a command that the log does not know.
         made=_made_by(runs, named, page.name) if whole else [],

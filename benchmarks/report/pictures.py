@@ -16,14 +16,15 @@ from pacb_models.plots.style import BLACK, VERMILION, literal
 from .. import verdict
 from ..verdict import Ending, Judged
 from .drawing import PALE, Looks, Named, Picture, draw, log_axis, name_ends, name_points, new_axes, settle
-from .html import read_file, render_text
+from .html import render_text
 from .wording import counted, duration, percent
 
 if TYPE_CHECKING:
     from .missed import MissedProblem
 
+PAPER_METHODS = ("fixed-point", "ipopt", "ccp")
 #: Methods that are named in every picture that they are in: the exact one, and the paper's.
-FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
+FIRST = ("frontier", *PAPER_METHODS)
 
 #: The worst is darkest, so that they differ on grey paper too.
 FILLS = dict(zip(Ending, ("#222222", "#8a2f00", "#d55e00", "#d0a030", "#d2e6d0", "#a0c9df"), strict=True))
@@ -159,7 +160,7 @@ def matrix(judged: Judged) -> Picture:
     drawn = [ending for ending in reversed(Ending) if (endings == ending).any(axis=None)]
     legend = left + sum(40.0 + 6.8 * len(ending.words) for ending in drawn) + 220.0
     svg = render_text(
-        read_file(__package__, "matrix.svg"),
+        *(__package__, "matrix.svg"),
         **{"width": min(max(x + 75.0, label + 110.0, legend), width), "top": top, "step": step, "left": left},
         **{"families": families, "methods": methods, "bottom": top + step * len(methods)},
         legend=[(ending.words, FILLS[ending]) for ending in drawn],

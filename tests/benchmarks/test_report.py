@@ -14,7 +14,7 @@ from pacb_models.benchmarks.harness.environment import Environments
 from pacb_models.benchmarks.problems.families import CONSTRAINED, instance, instances
 from pacb_models.benchmarks.problems.problem import UCI_FAMILY
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.benchmarks.report import content, missed, paper_methods, pictures, tables, write_report
+from pacb_models.benchmarks.report import content, missed, pictures, tables, write_report
 from pacb_models.benchmarks.report.drawing import PALE, Looks
 from pacb_models.benchmarks.verdict import Ending
 from pacb_models.errors import InputError
@@ -264,7 +264,7 @@ def test_the_papers_methods_are_compared_on_the_problems_that_all_of_them_take(t
     rows += [row(solver, "not for ccp", minima=2) for solver in ("fixed-point", "ipopt")]
     each = frame(tmp_path, rows)
     with styled():
-        [when] = paper_methods.paper_parts(each, each)
+        [when] = content.paper_parts(each, each)
     assert when.title.endswith("fixed-point 0 %, ipopt 0 % and ccp 0 %")
     assert "on the 1 problem that all of them take" in when.text and "fixed-point 2, ipopt 2 and ccp 1" in when.text
 
