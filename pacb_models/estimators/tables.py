@@ -188,7 +188,13 @@ def read_table(
     # A whole number of its own in every row; in few rows measurements may well be different whole numbers.
     identifiers = [str(k) for k, v in features.items() if len(v) >= 50 and v.dtype.kind in "iu" and v.is_unique]
     reading = Reading(len(frame), dropped, counts, ignored, tuple(identifiers))
-    groups = np.asarray(whole[group].loc[complete.index].astype(str)) if group else None
+    groups = None
+    if group:
+        column = whole.loc[complete.index, group]
+        if column.hasnans:
+            row = column.index[column.isna()][0] + 1
+            raise InputError(f"column {group!r} of {path} has no group in row {row}; every example needs one.")
+        groups = np.asarray(column.astype(str))
     return Table(features, text, y, class_names, path.stem, reading, groups)
 
 

@@ -21,7 +21,7 @@ from pacb_models.benchmarks.experiments.datasets import (
 )
 from pacb_models.benchmarks.experiments.protocols import paper_sizes
 from pacb_models.errors import InputError
-from pacb_models.estimators.tables import load_table
+from pacb_models.estimators.tables import load_table, read_table
 
 from ..installed import install
 
@@ -345,3 +345,5 @@ def test_what_was_left_out_is_known(table):
     assert dataset.reading.ignored == ("x",) and dataset.reading.identifiers == ("id",)
     notes = " ".join(dataset.reading.notes)
     assert "3 of 60 rows were dropped" in notes and "ignored: x" in notes and "Column 'id'" in notes
+    with pytest.raises(InputError, match=r"column 'y' of .* has no group in row 1; every example needs one"):
+        read_table(table("id,x,y,class\n" + rows), "class", missing="impute", group="y")
