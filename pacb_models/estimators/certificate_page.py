@@ -27,9 +27,7 @@ def certificate_page(model: CertifiedClassifier, title: str, facts: Facts, table
     deployed = next((row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_), -1)
     in_order, rates = [model.candidates_[index].name for index in order], errors[order] / model.n_validation_
     folds = [""] * len(order) if model.cv_errors_ is None else model.cv_errors_
-    notes, lost = (
-        ([], False) if table is None else (table.reading.notes, 2 * table.reading.dropped > table.reading.rows)
-    )
+    notes = [] if table is None else table.reading.notes
     return rendered(
         __package__,
         "certificate_page.html",
@@ -48,7 +46,7 @@ def certificate_page(model: CertifiedClassifier, title: str, facts: Facts, table
         deployed=deployed,
         picture=picture(in_order, bounds[order], rates, deployed, "deployed"),
         total=len(order),
-        lost=notes[:1] if lost else [],
+        lost=notes[:1] if table is not None and 2 * table.reading.dropped > table.reading.rows else [],
         notes=notes,
         split=_split(model, table),
         facts=[*facts, *versions()],

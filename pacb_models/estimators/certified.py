@@ -338,7 +338,8 @@ class CertifiedClassifier(EnsembleClassifier):
         requests = Requests(self.per_class, self.per_prediction, positive, groups, risks, self.thresholds_)
         delta, of_kind = requests.shares(self.delta)
         self.n_validation_ = len(y)
-        self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
+        said = self.classes_[answers.choices]
+        self.errors_ = np.count_nonzero(said != y, axis=1)
         names = [candidate.name for candidate in self.candidates_]
         self.certificate_ = certify(self.errors_, len(y), delta=delta, prior=self.prior_, names=names)
         single = self.certificate_.single
@@ -346,8 +347,9 @@ class CertifiedClassifier(EnsembleClassifier):
         self.deployed_ = None if self.deploy == "stochastic" else self.candidates_[single]
         if self.deployed_ is not None:
             bound, posterior = self.certificate_.single_bound, np.eye(len(names))[single]
-            self.confusion_ = confusion_matrix(y, self.classes_[answers.choices[single]], labels=self.classes_)
-        statements = requests.statements(Evidence(y, self.classes_, answers, self.prior_, posterior), of_kind)
+            self.confusion_ = confusion_matrix(y, said[single], labels=self.classes_)
+        evidence = Evidence(y, self.classes_, said, answers.shares, self.prior_, posterior)
+        statements = requests.statements(evidence, of_kind)
         self.guarantee_ = Guarantee(
             self._predictor(), bound, float(posterior @ self.errors_), len(y), self.delta, delta, len(names), statements
         )

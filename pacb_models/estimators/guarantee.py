@@ -13,7 +13,6 @@ from ..errors import InputError
 from ..html import as_html
 from ..validation import check_number
 from ..wording import at_least, at_most, confidence_text, one_line, paragraphs, percentage_at_most, share_text
-from .candidates import Poll
 from .members import REFITTED, WEIGHTED
 
 Risk = Callable[[np.ndarray, np.ndarray], Any]
@@ -191,13 +190,13 @@ class Requests(NamedTuple):
 
     def statements(self, evidence: Evidence, delta: float) -> tuple[Statement, ...]:
         """All statements that were asked for; ``delta`` is that of each kind."""
-        labels, predictions = evidence.labels, evidence.classes[evidence.poll.choices]
+        labels, predictions = evidence.labels, evidence.predictions
         wrong, deployed = predictions != labels, int(np.argmax(evidence.posterior))
         # By kind: about what, which events, among which examples.
         kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
         # Given the features it is fixed which examples a candidate calls so, and which ones it accepts; errors among
         # them are binomial.
-        said, shares = predictions[deployed], evidence.poll.shares[deployed]
+        said, shares = predictions[deployed], evidence.shares[deployed]
         for kind, wanted, column in (("class", self.per_class, labels), ("prediction", self.per_prediction, said)):
             if wanted:
                 kinds[kind] = [(_named(kind, each, self.positive), wrong, column == each) for each in evidence.classes]
@@ -220,7 +219,8 @@ class Evidence(NamedTuple):
 
     labels: np.ndarray
     classes: np.ndarray
-    poll: Poll
+    predictions: np.ndarray
+    shares: np.ndarray
     prior: np.ndarray
     posterior: np.ndarray
 
