@@ -56,8 +56,7 @@ def run(options: argparse.Namespace) -> int:
     from pacb_models.validation import check_count
 
     from ..experiments.cross_validation import load_cross_validation
-    from ..paper.catalogue import chosen
-    from ..paper.document import compose, write_document
+    from ..paper.document import chosen, compose, write_document
     from ..paper.study import Study, cross_validations, embedded_tables, train_tables
 
     items = chosen(options.names)
@@ -86,8 +85,8 @@ def run(options: argparse.Namespace) -> int:
 
 def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:
     """The cells of each item; with ``resume``, those that are kept are not computed again."""
-    from ..paper.catalogue import ITEMS
     from ..paper.cells import Cells
+    from ..paper.document import ITEMS
     from ..store import Store
 
     found: dict[str, Cells] = {}

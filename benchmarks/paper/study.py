@@ -99,9 +99,11 @@ def embedded_tables() -> dict[str, RiskTable]:
 def train_tables(
     directory: Path, data_dir: str | None, names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE), **how: Any
 ) -> dict[str, RiskTable]:
-    """Train the paper's SVMs on each data set; ``how`` are the keywords of :func:`_of_each`."""
-    tables = _of_each(names, data_dir, train_risks, "SVMs of", directory, **how)
-    for name, table in tables.items():
+    """Train the paper's SVMs on each data set; ``how`` are the keywords of :func:`_kept`, but for the first two."""
+    tables = {}
+    for name in names:
+        kept = _kept(directory / f"{name}.jsonl", f"SVMs of {name}", **how)
+        table = train_risks(load_dataset(name, data_dir), **kept)
         command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {table.seed}"
         tables[name] = replace(table, command=command)
         tables[name].write(directory / f"{name}.csv", risk_column=False)
@@ -114,32 +116,15 @@ def cross_validations(
     directory: Path, data_dir: str | None, names: Sequence[str] = PAPER_DATASETS, **how: Any
 ) -> dict[str, CrossValidation]:
     """Choose one λ for each data set by cross-validation over the paper's grid; ``how`` as in :func:`train_tables`."""
-    found = _of_each(names, data_dir, cross_validate, "cross-validation of", directory, "cross-validation-", **how)
+    found = {}
+    for name in names:
+        kept = _kept(directory / f"cross-validation-{name}.jsonl", f"cross-validation of {name}", **how)
+        found[name] = cross_validate(load_dataset(name, data_dir), **kept)
     table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
     write_atomically(directory / "cross_validation.csv", table.to_csv(index=False))
     return found
 
 
-def _of_each(
-    names: Sequence[str],
-    data_dir: str | None,
-    make: Callable[..., Any],
-    what: str,
-    directory: Path,
-    prefix: str = "",
-    *,
-    jobs: int = 1,
-    report: Show = silent,
-    **how: Any,
-) -> dict[str, Any]:
-    """What is made of each data set, kept in a store; ``how`` are its ``seed``, ``dask`` and ``resume``."""
-    return {
-        name: make(
-            load_dataset(name, data_dir),
-            n_jobs=jobs,
-            partial=directory / f"{prefix}{name}.jsonl",
-            progress=partial(report, f"{what} {name}"),
-            **how,
-        )
-        for name in names
-    }
+def _kept(path: Path, what: str, jobs: int = 1, report: Show = silent, **how: Any) -> dict[str, Any]:
+    """How errors are counted and kept in a store; ``how`` are their ``seed``, ``dask`` and ``resume``."""
+    return {"n_jobs": jobs, "partial": path, "progress": partial(report, what), **how}

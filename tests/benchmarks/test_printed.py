@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pacb_models.benchmarks.paper.catalogue import ITEMS, chosen
 from pacb_models.benchmarks.paper.cells import PRINTED_TABLES, Place, printed, printed_value
+from pacb_models.benchmarks.paper.document import ITEMS, chosen
 from pacb_models.benchmarks.paper.numbers import BY_NUMBER, OTHERS, TITLES
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError

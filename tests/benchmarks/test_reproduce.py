@@ -21,9 +21,8 @@ from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
 from pacb_models.benchmarks.paper import cells as paper_cells
 from pacb_models.benchmarks.paper import study as paper_study
-from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, VERSIONS, Cells, printed
-from pacb_models.benchmarks.paper.document import as_html, compose, same_order
+from pacb_models.benchmarks.paper.document import ITEMS, as_html, compose, same_order
 from pacb_models.benchmarks.paper.item import RESULTS_VERSION
 from pacb_models.benchmarks.paper.items import bounds as bound_items
 from pacb_models.benchmarks.paper.items import constants, guarantees, posteriors, solvers

@@ -19,7 +19,7 @@ from sklearn.datasets import load_breast_cancer
 from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
-from pacb_models.benchmarks.paper.catalogue import ITEMS
+from pacb_models.benchmarks.paper.document import ITEMS
 from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.benchmarks.studies import simulation
 from pacb_models.cluster import fitted_on, spread
