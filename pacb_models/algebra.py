@@ -84,6 +84,8 @@ class Algebra:
     scale = 1.0
     #: Whether the model says that the weights sum to one, and whether its one-sided rows are equations.
     simplex, exact = True, False
+    #: A limit to the divergence's size, for systems that need one.
+    largest: float | None = None
 
     def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
         self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
@@ -159,7 +161,7 @@ class Algebra:
     def lift(self, name: str, size: Any) -> Any:
         """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
         lower = self.problem.divergence_function.size(self.prior, self.prior)
-        variable = self.variable(name, max(self.size, lower), lower)
+        variable = self.variable(name, max(self.size, lower), lower, self.largest)
         self.reach("divergence", variable, size)
         return self.problem.counted(variable)
 

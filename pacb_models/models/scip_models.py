@@ -36,6 +36,8 @@ LARGEST_NUMBER = 1e9
 class Forms(Squares):
     """What SCIP's model and its start have in common."""
 
+    largest: float
+
     def __init__(self, problem: RiskAndSize, start: np.ndarray) -> None:
         super().__init__(problem, start)
         self.largest = largest_size(problem, self.bound)
@@ -52,12 +54,6 @@ class Forms(Squares):
     def power(self, x: Any, order: float) -> Any:
         """A power, elementwise."""
         return x**order
-
-    def lift(self, name: str, size: Any) -> Any:
-        lower = self.problem.divergence_function.size(self.prior, self.prior)
-        D = self.variable(name, max(self.size, lower), lower, max(self.largest, lower))
-        self.at_least("divergence", D, size)
-        return self.problem.counted(D)
 
     def empirical_risk(self) -> Any:
         """An inequality: the least empirical risk that is counted need not be reached."""
