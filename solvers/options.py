@@ -34,6 +34,9 @@ from pacb_models.solver import Solver
 from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
 from pacb_models.validation import check_choice, check_count, check_kind, check_number, check_positive, check_posterior
 
+#: The least counts of some options, and those that are positive numbers, wherever a solver has them.
+LEAST = {"starts": 1, "seed": 0, "max_iterations": 1}
+POSITIVE = ("tolerance", "learning_rate")
 #: The prior's share in a start that has weights of zero and has to have none.
 INTERIOR = 1e-4
 
@@ -53,8 +56,13 @@ class Options:
             expected = "it must be a positive number of seconds"
             self.deadline = time.monotonic() + check_number("time_limit", self.time_limit, lambda s: s > 0.0, expected)
         for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
             if get_origin(kind) is Literal:
-                check_choice(name, getattr(self, name), get_args(kind))
+                check_choice(name, value, get_args(kind))
+            elif name in LEAST and not (value is None and NoneType in get_args(kind)):
+                check_count(name, value, LEAST[name])
+            elif name in POSITIVE:
+                check_positive(name, value)
         return self
 
 
@@ -72,8 +80,6 @@ class FromStarts(Options):
         self.given = self.start is not None
         given = check_posterior(self.start, problem.size, "start") if self.given else None
         self.start = default_start(problem) if given is None else nearest(problem, given)
-        for name, least in (("starts", 1), ("seed", 0), ("max_iterations", 1)):
-            check_count(name, getattr(self, name), least)
         return super().checked(problem)
 
 
@@ -84,10 +90,6 @@ class Iterative(FromStarts):
     tolerance: float = 1e-9
     max_iterations: int = 1000
     trace: bool = False
-
-    def checked(self, problem: Problem) -> Self:
-        check_positive("tolerance", self.tolerance)
-        return super().checked(problem)
 
 
 @dataclass(kw_only=True)

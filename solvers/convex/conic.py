@@ -17,7 +17,6 @@ from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import DIRECT_MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
-from pacb_models.validation import check_count
 
 from ..exact.convex import proof_of_convex
 from ..options import DeclaredSolver, Software, in_words
@@ -101,7 +100,7 @@ class Conic(DeclaredSolver):
         if backend == "CLARABEL" and (isinstance(problem, DirectProblem) or problem.posteriors is not None):
             settings |= SHARP
         if options.max_iterations is not None:
-            settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", options.max_iterations)
+            settings[LIMITS[backend]["iterations"]] = options.max_iterations
         try:
             return _solve(problem, backend, settings | own, options.deadline)
         except (TypeError, ValueError, OverflowError) as reason:

@@ -17,7 +17,6 @@ import numpy as np
 
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
-from pacb_models.validation import check_positive
 
 from ..coordinates import Logits, by_scipy
 from ..options import Iterative, with_all
@@ -51,7 +50,6 @@ class Softmax(FirstOrder):
         max_iterations: Any = None
 
         def checked(self, problem: Problem) -> Self:
-            check_positive("learning_rate", self.learning_rate)
             if self.max_iterations is None:
                 self.max_iterations = 2000 if self.method == "adam" else 100_000
             return super().checked(problem)

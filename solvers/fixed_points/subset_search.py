@@ -19,7 +19,7 @@ is not safe for squared and kl: supports that fail may lie between two that do n
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from pacb_models.numerics.elementwise import Numbers
 from pacb_models.numerics.rounding import EPSILON
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
-from pacb_models.validation import check_count, check_positive
 
 from ..exact.convex import is_linear, proof_of_convex
 from ..options import DeclaredSolver
@@ -77,11 +76,6 @@ class SubsetSearchSolver(DeclaredSolver):
         warm_start: bool = False
         tolerance: float = 1e-12
         max_iterations: int = 1000
-
-        def checked(self, problem: Problem) -> Self:
-            check_positive("tolerance", self.tolerance)
-            check_count("max_iterations", self.max_iterations)
-            return super().checked(problem)
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return False
