@@ -12,7 +12,7 @@ import pacb_models as pm
 from pacb_models.constants import LARGEST_SAMPLE_SIZE
 from pacb_models.optimality import sensitivities
 
-from ..drawn import with_orders
+from ..drawn import some_weights, with_orders
 from .mp_reference import Reference, numbers
 
 EVERY_BOUND = with_orders(1.5, 3.0)
@@ -37,11 +37,15 @@ def linear_chi_squared(draw):
     return problem, weights, mean + np.sqrt(max(radicand, 0.0))
 
 
-@given(linear_chi_squared().filter(lambda case: case[1].min() >= 0.0))
-def test_closed_form_of_the_linear_bound_is_stationary(case):
-    problem, weights, bound = case
+@given(linear_chi_squared().filter(lambda case: case[1].min() >= 0.0), st.data())
+def test_residual_of_the_linear_bound_is_zero_at_its_closed_form_and_bounds_what_is_left_elsewhere(case, data):
+    problem, weights, optimum = case
     assert problem.kkt_residual(weights) <= 1e-12
-    assert problem.bound(weights) == pytest.approx(bound, rel=1e-12)
+    assert problem.bound(weights) == pytest.approx(optimum, rel=1e-12)
+    posterior = data.draw(some_weights(problem.size))
+    # The residual is relative to bounds above one.
+    residual = problem.kkt_residual(posterior) * max(problem.bound(posterior), 1.0)
+    assert residual >= problem.bound(posterior) - optimum - 1e-12
 
 
 @given(
@@ -55,17 +59,6 @@ def test_gibbs_posterior_of_the_linear_kl_bound_is_stationary(risks, m, delta):
     weights /= weights.sum()
     problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear", divergence="kl")
     assert problem.kkt_residual(weights) <= 1e-12
-
-
-@given(linear_chi_squared(), st.data())
-def test_residual_bounds_what_is_left_where_the_bound_is_convex(case, data):
-    problem, weights, optimum = case
-    shares = data.draw(arrays(int, problem.size, elements=st.integers(0, 20)).filter(lambda k: k.sum() > 0))
-    posterior = shares / shares.sum()
-    if weights.min() >= 0.0:
-        # The residual is relative to bounds above one.
-        residual = problem.kkt_residual(posterior) * max(problem.bound(posterior), 1.0)
-        assert residual >= problem.bound(posterior) - optimum - 1e-12
 
 
 @pytest.mark.parametrize("divergence, distance, order", EVERY_BOUND)
