@@ -12,7 +12,7 @@ from pacb_models.solving.judging import supported_claim
 from pacb_models.solving.registry import get_solver, solver_names
 from pacb_models.wording import shown
 
-from .harness.measurement import LEVELS, Measurement, Settings, kinds
+from .harness.measurement import LEVELS, TYPES, Measurement, Settings
 from .problems.problem import FACTS
 from .problems.starts import takes_start
 
@@ -97,7 +97,7 @@ class Judged:
     """
 
     def __init__(self, results: pd.DataFrame) -> None:
-        numbers = ["gap", *(name for name, kind in kinds().items() if kind in (int, float))]
+        numbers = ["gap", *(name for name, kind in TYPES.items() if kind in (int, float))]
         self.runs = runs = results.assign(**results[numbers].apply(pd.to_numeric))
         runs["start"] = runs["start"].fillna(PRIOR).astype(int)
         # A run lacks them when it ended before the problem was built.

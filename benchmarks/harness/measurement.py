@@ -4,7 +4,6 @@ import math
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from types import NoneType
 from typing import Any, Self, get_args, get_type_hints
 
@@ -108,25 +107,21 @@ class Measurement:
         """The measurement with these fields; ValueError says what is wrong with them."""
         if "problem" in row and row.get("schema") != SCHEMA:
             raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
-        if unknown := row.keys() - kinds().keys():
+        if unknown := row.keys() - TYPES.keys():
             raise ValueError(f"it has the unknown field {min(unknown)!r}")
         return cls(**{**dict.fromkeys(_REQUIRED), **row})
 
 
 _HINTS = get_type_hints(Measurement)
 _REQUIRED = tuple(name for name, hint in _HINTS.items() if NoneType not in get_args(hint) and name != "schema")
-
-
-@cache
-def kinds() -> dict[str, type]:
-    """The fields with their types, in the order of the exported columns."""
-    # Settings are the one type with arguments that is no choice between a type and None.
-    return {name: dict if hint == Settings else (get_args(hint) or (hint,))[0] for name, hint in _HINTS.items()}
+#: The fields with their types, in the order of the exported columns; settings are the one type with arguments that is
+#: no choice between a type and None.
+TYPES = {name: dict if hint == Settings else (get_args(hint) or (hint,))[0] for name, hint in _HINTS.items()}
 
 
 def conforming(found: Mapping[str, object]) -> dict[str, Any]:
     """Fields as plain values of their types; ValueError names one that is something else."""
-    return {name: plain(name, kinds()[name], value) for name, value in found.items()}
+    return {name: plain(name, TYPES[name], value) for name, value in found.items()}
 
 
 def plain(name: str, wanted: type, value: Any) -> Any:

@@ -17,7 +17,7 @@ from pacb_models.files import reading, write_atomically
 from .. import verdict
 from ..store import Store, rows_of
 from .environment import Environments
-from .measurement import Measurement, kinds
+from .measurement import TYPES, Measurement
 
 if TYPE_CHECKING:
     import pandas
@@ -50,7 +50,7 @@ def read_rows(directory: str | Path) -> list[Measurement]:
     import pandas
 
     with reading(table):
-        frame = pandas.read_parquet(table).reindex(columns=list(kinds())).astype(object)
+        frame = pandas.read_parquet(table).reindex(columns=list(TYPES)).astype(object)
         found = frame.where(frame.notna(), None).to_dict("records")
         for row in found:
             row["settings"] = json.loads(row["settings"])
@@ -78,7 +78,7 @@ def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
     import pandas
 
     records = [(*vars(row).values(), row.gap, verdict.success(row), verdict.correct(row)) for row in rows]
-    return pandas.DataFrame(records, columns=[*kinds(), *_JUDGED])
+    return pandas.DataFrame(records, columns=[*TYPES, *_JUDGED])
 
 
 def load_results(directory: str | Path) -> pandas.DataFrame:
@@ -108,9 +108,9 @@ def write_exports(directory: str | Path, rows: Iterable[Measurement]) -> None:
     import pyarrow.parquet
 
     frame = as_frame(rows)
-    frame = frame.astype({name: _COLUMNS[kind] for name, kind in (kinds() | _JUDGED).items()})
+    frame = frame.astype({name: _COLUMNS[kind] for name, kind in (TYPES | _JUDGED).items()})
     frame["settings"] = frame["settings"].map(lambda given: json.dumps(given, sort_keys=True)).astype("string")
-    texts = [name for name, kind in kinds().items() if kind in (str, dict)]
+    texts = [name for name, kind in TYPES.items() if kind in (str, dict)]
     neutral = frame.assign(**{name: frame[name].map(neutralised, na_action="ignore") for name in texts})
     write_atomically(Path(directory) / "results.csv", neutral.to_csv(index=False))
     described = json.dumps(asdict(Environments.read(directory)))

@@ -79,10 +79,6 @@ def read_solution(path: str | Path, size: int, columns: Iterable[Path] = ()) -> 
         return found
 
 
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
-
-
 def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
     """The weights among the variables of a model."""
     last = max((int(found[1]) for name in variables if (found := re.fullmatch(r"q\[(\d+)\]", name))), default=-1)
@@ -111,7 +107,7 @@ def _named(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
 
 
 def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
-    text = _text(path)
+    text = path.read_text(encoding="utf-8")
     if re.search(r"^q\(\d+\)\s", text, re.MULTILINE):
         objective, rounding = _objective(text)
         # SCIP leaves out what is zero.
@@ -131,7 +127,7 @@ def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
     names_file = next((each for each in columns if each.is_file()), None)
     if names_file is None:
         raise InputError(f"{path} needs the names of the variables, in {columns[0].name} beside it.")
-    names = _text(names_file).split()
+    names = names_file.read_text(encoding="utf-8").split()
     if len(names) != len(values):
         raise InputError(f"{path} has {len(values)} variables, but {names_file} names {len(names)}.")
     return replace(said, variables=dict(zip(names, values)))
@@ -174,7 +170,7 @@ def _gams_status(of_solver: str, of_model: str) -> str:
 
 
 def _read_listing(path: Path, columns: list[Path]) -> SolutionFile:
-    text = _text(path)
+    text = path.read_text(encoding="utf-8")
     head, solver = re.match(r"GAMS (\S+)", text), re.search(r"^ ++SOLVER ++(\S+)", text, re.MULTILINE)
     kinds = r"^\*{4} SOLVER STATUS +(\d+)(.*)\s^\*{4} MODEL STATUS +(\d+)(.*)$"
     said = re.search(kinds, text[solver.end() :] if solver else "", re.MULTILINE)
@@ -226,7 +222,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 def _read_json(path: Path, columns: list[Path]) -> SolutionFile:
-    found = json.loads(_text(path))
+    found = json.loads(path.read_text(encoding="utf-8"))
     fields: dict[str, Any] = found if isinstance(found, dict) else {"posterior": found}
     weights = fields.get("posterior")
     if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):
