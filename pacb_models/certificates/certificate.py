@@ -172,11 +172,8 @@ class Certificate(Shown):
         return int(np.count_nonzero(self.posterior))
 
     def __repr__(self) -> str:
-        return (
-            f"Certificate(bound={at_most(self.bound, 6)}, single={self.single}, "
-            f"single_bound={at_most(self.single_bound, 6)}, "
-            f"m={self.m}, delta={self.delta!r}, method={self.method!r})"
-        )
+        bounds = f"bound={at_most(self.bound, 6)}, single={self.single}, single_bound={at_most(self.single_bound, 6)}"
+        return f"Certificate({bounds}, m={self.m}, delta={self.delta!r}, method={self.method!r})"
 
     @property
     def sentences(self) -> list[str]:

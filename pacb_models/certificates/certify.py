@@ -101,9 +101,8 @@ def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, in
         return all_or_refuse("losses", sums, good, "a sum of losses in [0, 1] lies between 0 and m"), None, size
     table = np.array(real_numbers("losses", losses, "a table of numbers"))
     if not table.size:
-        raise InputError(
-            f"losses has the shape {table.shape}; it must have a row per example, a column per classifier."
-        )
+        wanted = "it must have a row per example, a column per classifier"
+        raise InputError(f"losses has the shape {table.shape}; {wanted}.")
     all_or_refuse("losses", table, (table >= 0.0) & (table <= 1.0), "every loss must lie between 0 and 1")
     if m is not None and check_sample_size(m) != len(table):
         raise InputError(f"m is {m!r}, but losses has {len(table)} rows, one for each example.")

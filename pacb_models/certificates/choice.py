@@ -101,10 +101,8 @@ class ChosenCertificate(Shown):
         return ChoiceDisplay(self).plot(ax)
 
     def __repr__(self) -> str:
-        return (
-            f"ChosenCertificate(bound={at_most(self.bound, 6)}, name={self.name!r}, m={self.m}, delta={self.delta!r}, "
-            f"share={self.share:g}, seed={self.seed})"
-        )
+        known = f"bound={at_most(self.bound, 6)}, name={self.name!r}, m={self.m}, delta={self.delta!r}"
+        return f"ChosenCertificate({known}, share={self.share:g}, seed={self.seed})"
 
     @property
     def sentences(self) -> list[str]:

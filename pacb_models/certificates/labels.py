@@ -46,10 +46,8 @@ def check_same_rows(parts: Iterable[tuple[str, Any]]) -> None:
     indexed = [(name, values.index) for name, values in parts if hasattr(values, "iloc")]
     for name, index in indexed[1:]:
         if not indexed[0][1].equals(index):
-            raise InputError(
-                f"{indexed[0][0]} and {name} have different indices; their rows must be the same examples in the same "
-                "order."
-            )
+            wanted = "their rows must be the same examples in the same order"
+            raise InputError(f"{indexed[0][0]} and {name} have different indices; {wanted}.")
 
 
 def is_missing(value: object) -> bool:

@@ -179,9 +179,8 @@ def sample_size(
     for name, value in (("target", goal), ("chance", wanted)):
         check_number(name, value, lambda x: 0.0 < x < 1.0, "it must lie strictly between 0 and 1")
     if risk >= goal:
-        raise InputError(
-            f"expected_risk is {expected_risk!r}, but target is {target!r}; no number of examples shows that."
-        )
+        given = f"expected_risk is {expected_risk!r}, but target is {target!r}"
+        raise InputError(f"{given}; no number of examples shows that.")
     level = uniform_level(check_delta(delta), check_count("candidates", candidates, most=10**18))
 
     def examples(errors: int) -> int:

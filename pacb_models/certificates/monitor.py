@@ -148,9 +148,8 @@ class RiskMonitor:
         return MonitorDisplay(self).plot(ax)
 
     def __repr__(self) -> str:
-        return (
-            f"RiskMonitor(bound={self.bound!r}, delta={self.delta!r}, examples={self.examples}, alarm={self.alarm!r})"
-        )
+        known = f"bound={self.bound!r}, delta={self.delta!r}"
+        return f"RiskMonitor({known}, examples={self.examples}, alarm={self.alarm!r})"
 
     def __str__(self) -> str:
         return paragraphs(self._lines())

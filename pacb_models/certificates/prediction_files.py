@@ -176,9 +176,8 @@ class _PredictionFile:
         for name in names:
             kind = schema.field(name).type
             if kind != truth:
-                raise InputError(
-                    f"{self.path}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
-                )
+                kinds = f"{name} is of type {kind}, but {target} of type {truth}"
+                raise InputError(f"{self.path}: {kinds}; labels must be of one type.")
         return names
 
     def batches(self) -> Iterator[Any]:

@@ -148,18 +148,14 @@ def certify_predictions(
         first = np.count_nonzero(wrong[choosing], axis=0)
         left = int(np.count_nonzero(wrong[certifying, first.argmin()]))
         return ChosenCertificate(first, left, len(wrong), delta, names, share, seed)
-    certificate = certify(
-        np.count_nonzero(wrong, axis=0),
-        len(codes),
-        delta,
-        prior=np.array([VOTE_SHARE, *[(1.0 - VOTE_SHARE) / size] * size]) if with_vote else None,
-        names=names,
-    )
+    errors, prior = np.count_nonzero(wrong, axis=0), [VOTE_SHARE, *[(1.0 - VOTE_SHARE) / size] * size]
+    if not with_vote:
+        return certify(errors, len(codes), delta, names=names)
     note = (
         f"The prior, fixed beforehand, has {VOTE_SHARE:g} on the majority vote and shares {1.0 - VOTE_SHARE:g} equally "
         f"among the {size} classifiers."
     )
-    return certificate.with_note(note) if with_vote else certificate
+    return certify(errors, len(codes), delta, prior, names).with_note(note)
 
 
 def errors_of(y_true: ArrayLike, predictions: Any) -> NDArray[np.bool_]:
@@ -170,9 +166,30 @@ def errors_of(y_true: ArrayLike, predictions: Any) -> NDArray[np.bool_]:
 
 def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[Any], int, list[str]]:
     """True labels and predictions as whole numbers, how many labels there are, and the columns' names."""
-    truth, columns, given = _checked(y_true, predictions)
-    (codes, *found), labels = coded([truth, *columns])
-    return codes, found[0] if found[0].ndim == 2 else np.column_stack(found), labels, given
+    truth = label_array("y_true", y_true)
+    if truth.ndim != 1 or not truth.size:
+        raise InputError(f"y_true has the shape {truth.shape}; it must hold a label for each of the examples.")
+    check_same_rows([("y_true", y_true), ("predictions", predictions)])
+    if hasattr(predictions, "columns") or isinstance(predictions, Mapping):
+        named = list(getattr(predictions, "columns", predictions))
+        if not named:
+            raise InputError("predictions has no column; it must have one for each classifier.")
+        twice = first_repeated(named)
+        if twice is not None:
+            raise InputError(f"predictions has more than one column {twice!r}; classifiers must have different names.")
+        columns = label_columns(predictions, named, truth, ("y_true", y_true))
+        (codes, *found), labels = coded([truth, *columns])
+        return codes, np.column_stack(found), labels, [str(name) for name in named]
+    matrix = label_array("predictions", predictions)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix  # one classifier
+    if matrix.ndim != 2 or len(matrix) != len(truth) or not matrix.size:
+        raise InputError(
+            f"predictions has the shape {matrix.shape}; it must have a row for each of the {len(truth)} examples and a "
+            "column for each classifier."
+        )
+    check_comparable("predictions", matrix, truth, "y_true")
+    (codes, said), labels = coded([truth, matrix])
+    return codes, said, labels, [str(position) for position in range(matrix.shape[1])]
 
 
 def check_share(choose: object) -> float:
@@ -190,29 +207,3 @@ def check_seed(random_state: object, share: float | None) -> int:
     if share is None:
         raise InputError("random_state is given without choose; nothing is drawn at random then.")
     return seed
-
-
-def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[Any]], list[str]]:
-    """Truth, the columns of predictions (as one matrix where they came as one), and the names that came with them."""
-    truth = label_array("y_true", y_true)
-    if truth.ndim != 1 or not truth.size:
-        raise InputError(f"y_true has the shape {truth.shape}; it must hold a label for each of the examples.")
-    check_same_rows([("y_true", y_true), ("predictions", predictions)])
-    if hasattr(predictions, "columns") or isinstance(predictions, Mapping):
-        named = list(getattr(predictions, "columns", predictions))
-        if not named:
-            raise InputError("predictions has no column; it must have one for each classifier.")
-        twice = first_repeated(named)
-        if twice is not None:
-            raise InputError(f"predictions has more than one column {twice!r}; classifiers must have different names.")
-        columns = label_columns(predictions, named, truth, ("y_true", y_true))
-        return truth, columns, [str(name) for name in named]
-    matrix = label_array("predictions", predictions)
-    matrix = matrix[:, None] if matrix.ndim == 1 else matrix  # one classifier
-    if matrix.ndim != 2 or len(matrix) != len(truth) or not matrix.size:
-        raise InputError(
-            f"predictions has the shape {matrix.shape}; it must have a row for each of the {len(truth)} examples and a "
-            "column for each classifier."
-        )
-    check_comparable("predictions", matrix, truth, "y_true")
-    return truth, [matrix], [str(position) for position in range(matrix.shape[1])]

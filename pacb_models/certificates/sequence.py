@@ -81,10 +81,8 @@ class LevelCertificate(Shown):
         return {"errors": self.errors, "rate": self.errors / self.m, "result": results}
 
     def __repr__(self) -> str:
-        return (
-            f"LevelCertificate(level={self.level:g}, certified={len(self.certified)} of {len(self.names)}, m={self.m}, "
-            f"delta={self.delta!r})"
-        )
+        known = f"level={self.level:g}, certified={len(self.certified)} of {len(self.names)}"
+        return f"LevelCertificate({known}, m={self.m}, delta={self.delta!r})"
 
     @property
     def sentences(self) -> list[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 #: Sets of classifiers to certify a table with, in the order of "all".
 SETS = ("linear", "svm", "trees", "forest", "boosting")
+_MISSING = "is missing"
 
 
 class TableCoding(TransformerMixin, BaseEstimator):
@@ -47,47 +48,44 @@ class TableCoding(TransformerMixin, BaseEstimator):
         self.impute = impute
 
     def fit(self, X: pd.DataFrame, y: Any = None) -> TableCoding:
-        """Learn medians and values; ``X`` is a DataFrame."""
+        """Learn medians, and which features there are; ``X`` is a DataFrame."""
         if not hasattr(X, "columns"):
             raise InputError(f"X is of type {type(X).__name__}; it must be a table with the names of its columns.")
         self.feature_names_in_, self.n_features_in_ = np.asarray(X.columns, dtype=object), X.shape[1]
-        self.values_: dict[str, list[str]] = {}
+        #: The name of each feature, its column, and the value that it is one for; empty where it is the number itself.
+        self.features_: list[tuple[str, str, str]] = []
         self.medians_: dict[str, float] = {}
-        self.lacking_: set[str] = set()
         for name in self.feature_names_in_:
             values, missing = self._column(X, name)
             if name in self.text:
-                self.values_[name] = sorted(set(values))
+                self.features_ += [(f"{name}={value}", name, value) for value in sorted(set(values))]
                 continue
             self.medians_[name] = 0.0 if missing.all() else float(np.median(values[~missing]))
+            self.features_.append((str(name), name, ""))
             if missing.any():
-                self.lacking_.add(name)
+                self.features_.append((f"{name} {_MISSING}", name, _MISSING))
         return self
 
     def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
         """The matrix; a text that no training row has is none of the known values."""
-        check_is_fitted(self, "values_")
+        check_is_fitted(self, "features_")
         lost = [name for name in self.feature_names_in_ if name not in getattr(X, "columns", ())]
         if lost:
             raise InputError(f"X has no column {lost[0]!r}; the columns of the training table are needed.")
-        parts: list[NDArray[Any]] = []
-        for name in self.feature_names_in_:
-            values, missing = self._column(X, name)
-            if name in self.values_:
-                parts += [values == value for value in self.values_[name]]
-                continue
-            parts.append(np.where(missing, self.medians_[name], values))
-            parts += [missing] if name in self.lacking_ else []
-        return np.column_stack(parts).astype(np.float64)
+        read = {name: self._column(X, name) for name in self.feature_names_in_}
+        result = np.empty((len(X), len(self.features_)))
+        for place, (_, name, value) in enumerate(self.features_):
+            values, missing = read[name]
+            if name in self.medians_:
+                result[:, place] = missing if value else np.where(missing, self.medians_[name], values)
+            else:
+                result[:, place] = values == value
+        return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """A name for each column of the matrix."""
-        check_is_fitted(self, "values_")
-        names: list[str] = []
-        for name in self.feature_names_in_:
-            of_text = [f"{name}={value}" for value in self.values_.get(name, ())]
-            names += of_text or [str(name), *([f"{name} is missing"] if name in self.lacking_ else [])]
-        return np.array(names, dtype=object)
+        check_is_fitted(self, "features_")
+        return np.array([name for name, *_ in self.features_], dtype=object)
 
     def _column(self, X: pd.DataFrame, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Its numbers or texts, and where one is missing.
@@ -101,7 +99,7 @@ class TableCoding(TransformerMixin, BaseEstimator):
             texts = ["?" if no else str(value).lstrip() for no, value in zip(column.isna(), column, strict=True)]
             values, kind = np.array(texts, dtype=object), "value"
             missing = values == "?"
-            values[missing] = "is missing"
+            values[missing] = _MISSING
         else:
             values, kind = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan), "number"
             missing = np.isnan(values)

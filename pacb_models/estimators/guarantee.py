@@ -127,9 +127,9 @@ class Guarantee:
     @property
     def sentences(self) -> list[str]:
         """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
-        part, together = (
-            (f"; delta {share_text(self.delta)}", " all of this together:") if self.statements else ("", "")
-        )
+        part, together = "", ""
+        if self.statements:
+            part, together = f"; delta {share_text(self.delta)}", " all of this together:"
         overall = f"errs on a new example with probability at most {at_most(self.bound)} "
         overall += f"({percentage_at_most(self.bound)}; {self.errors:.9g} of {self.examples}{part})"
         *claims, last = [f"  {claim}" for claim in (overall, *self.statements)]
@@ -209,9 +209,8 @@ class Requests(NamedTuple):
             kinds["risk"] = [(name, happened, everything) for name, happened in events.items()]
         if self.thresholds:
             kinds["accepted"] = [(str(threshold), wrong, shares >= threshold) for threshold in self.thresholds]
-        return tuple(
-            evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked
-        )
+        every = [(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked]
+        return tuple(evidence.statement(*each) for each in every)
 
 
 class Evidence(NamedTuple):

@@ -90,7 +90,16 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _given(self) -> list[Any]:
         """The classifiers as the caller described them, unfitted unless ``prefit``."""
         if self.estimators is None:
-            return self._expanded_grid()
+            if self.prefit:
+                raise InputError("prefit is True; it needs fitted classifiers in estimators.")
+            if self.param_grid is None:
+                trees = [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
+                return trees if self.estimator is None else [self.estimator]
+            if self.estimator is None:
+                raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
+            points = list(ParameterGrid(self.param_grid))
+            names = [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
+            return [(name, clone(self.estimator).set_params(**point)) for name, point in zip(names, points)]
         if self.estimator is not None or self.param_grid is not None:
             raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
         # It is looked at more than once: an iterator would be used up.
@@ -102,19 +111,6 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if twice is not None:
             raise InputError(f"estimators holds two classifiers with the name {twice!r}; each needs one of its own.")
         return list(self.estimators)
-
-    def _expanded_grid(self) -> list[Any]:
-        if self.prefit:
-            raise InputError("prefit is True; it needs fitted classifiers in estimators.")
-        if self.param_grid is None and self.estimator is None:
-            return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
-        if self.param_grid is None:
-            return [self.estimator]
-        if self.estimator is None:
-            raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
-        points = list(ParameterGrid(self.param_grid))
-        names = [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
-        return [(name, clone(self.estimator).set_params(**point)) for name, point in zip(names, points, strict=True)]
 
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
         """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
@@ -275,10 +271,8 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
     if strange.size:
-        label = (
-            f"the label {prediction[strange[0]]!r}, which is not one of the classes {reprlib.repr(classes.tolist())}"
-        )
-        raise InputError(f"estimators: {name!r} predicts {label}.")
+        label = f"the label {prediction[strange[0]]!r}, which is not one of the classes"
+        raise InputError(f"estimators: {name!r} predicts {label} {reprlib.repr(classes.tolist())}.")
     return indices
 
 

@@ -127,14 +127,11 @@ def _fits_in_memory(rows: int) -> bool:
 
     A warning when not.
     """
-    given = os.environ.get(LIMIT_VARIABLE)
-    limit = _memory() / 8.0
-    if given is not None:
-        limit = math.nan
-        with suppress(ValueError):
-            limit = float(given) * 2**30
-        if not 0.0 <= limit < math.inf:
-            raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
+    given, limit = os.environ.get(LIMIT_VARIABLE), math.nan
+    with suppress(ValueError):
+        limit = _memory() / 8.0 if given is None else float(given) * 2**30
+    if not 0.0 <= limit < math.inf:
+        raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
     size = 8 * rows * rows
     if size > limit:
         warnings.warn(

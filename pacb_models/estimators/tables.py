@@ -94,9 +94,8 @@ class Dataset:
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != self.X.shape[:1]:
-            raise InputError(
-                f"X has shape {self.X.shape} and y {self.y.shape}; a data set is a table X and one class per row of it."
-            )
+            wanted = "a data set is a table X and one class per row of it"
+            raise InputError(f"X has shape {self.X.shape} and y {self.y.shape}; {wanted}.")
 
     @property
     def class_counts(self) -> tuple[int, ...]:

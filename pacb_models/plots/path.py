@@ -133,9 +133,8 @@ class PathDisplay(Display):
     ) -> PathDisplay:
         """Compute the curve and, unless ``exact`` is the solution of frontier, the certified minima of a problem."""
         if not isinstance(problem, BoundProblem):
-            raise UnsupportedProblemError(
-                f"problem is a {type(problem).__name__}; only a BoundProblem has a path that holds all local minima."
-            )
+            only = "only a BoundProblem has a path that holds all local minima"
+            raise UnsupportedProblemError(f"problem is a {type(problem).__name__}; {only}.")
         if problem.posteriors is not None:
             raise UnsupportedProblemError("problem has constraints; the path is drawn for the whole simplex only.")
         exact = exact or solve(problem, "frontier")
