@@ -145,8 +145,7 @@ class Algebra:
 
     def limit(self, limit: Limit, scale: float) -> None:
         """A constraint on an average of the posterior, in the unit of its row."""
-        write = self.equal if limit.equality else self.at_least
-        write(limit.row.name, 0.0, self.average(limit.values), scale)
+        self.constrain(limit.row.name, 0.0, self.average(limit.values), limit.equality, scale)
 
     def support(self, costs: np.ndarray, total: float) -> None:
         """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
@@ -155,8 +154,7 @@ class Algebra:
     def reach(self, name: str, left: Any, right: Any) -> None:
         """A one-sided row: ``left >= right``, with equality where the bound is as small as it can be. It is right while
         the bound is minimised or limited from above."""
-        write = self.equal if self.exact else self.at_least
-        write(name, left, right)
+        self.constrain(name, left, right, self.exact, self.scale)
 
     def lift(self, name: str, size: Any) -> Any:
         """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
@@ -184,8 +182,8 @@ class Algebra:
             return 0.0
         L = self.variable("L", self.L, 0.0, 1.0)
         # What is quadratic is convex as an inequality only.
-        row = self.equal if self.exact or self.problem.risk_matrix is None else self.at_least
-        row("empirical_risk", L, self.problem.express_risk(self), self.factors.empirical_risk)
+        exact = self.exact or self.problem.risk_matrix is None
+        self.constrain("empirical_risk", L, self.problem.express_risk(self), exact, self.factors.empirical_risk)
         return L
 
 

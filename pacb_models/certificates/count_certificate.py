@@ -1,8 +1,8 @@
 r"""Certificates from error counts: the smallest bound that a confidence set of risks gives any posterior.
 
-The scores of the true risks add up to less than one; :mod:`pacb_models.numerics.common_risk` has the theorem. A score
-jumps to infinity at the end of its classifier's box, which no true risk exceeds: the common risk is never above the
-smallest box.
+The scores of the true risks add up to less than one; :mod:`pacb_models.numerics.confidence_sets` has the theorem. A
+score jumps to infinity at the end of its classifier's box, which no true risk exceeds: the common risk is never above
+the smallest box.
 """
 
 import math
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..immutable import read_only
-from ..numerics.common_risk import Total, common_root
+from ..numerics.confidence_sets import Total, common_root
 from ..numerics.elementwise import SCALAR, Array
 from ..numerics.rounding import EPSILON
 from .binomial import Tail, tails_at

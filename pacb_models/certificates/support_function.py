@@ -1,15 +1,15 @@
 r"""The bound of a given posterior: the largest :math:`\sum_i q_i l_i` over a confidence set of risks.
 
-:mod:`pacb_models.numerics.support_function` has the theorem. Here a score is zero up to :math:`a_i`, convex up to
+:mod:`pacb_models.numerics.confidence_sets` has the theorem. Here a score is zero up to :math:`a_i`, convex up to
 :math:`b_i`, the end of its box, and one there. A score that is not convex is dropped and its classifier put at the end.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.confidence_sets import Evaluated, largest_average
 from ..numerics.elementwise import Array
 from ..numerics.rounding import EPSILON
-from ..numerics.support_function import Evaluated, largest_average
 from .binomial import tails_at
 from .limits import upper_limits
 from .scores import Spread, TieSplit

@@ -1,8 +1,8 @@
 r"""The confidence set of a direct bound, :math:`\{l : \sum_i p_i G(\hat l_i, l_i) \le I/\delta\}`.
 
-The bound of a posterior is its support function, the smallest of all is the common risk; the modules of these names in
-:mod:`pacb_models.numerics` have the proofs. For the first each risk is described by a coordinate: the logarithm of its
-excess over the empirical one, or its logit in the range that is left to it.
+The bound of a posterior is its support function, the smallest of all is the common risk;
+:mod:`pacb_models.numerics.confidence_sets` has the proofs. For the first each risk is described by a coordinate: the
+logarithm of its excess over the empirical one, or its logit in the range that is left to it.
 """
 
 import math
@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics.common_risk import Root, Total, common_root
+from ..numerics.confidence_sets import Evaluated, Root, Total, common_root, largest_average
 from ..numerics.inner import dot
 from ..numerics.rounding import EPSILON
-from ..numerics.support_function import Evaluated, largest_average
 from .penalties import Penalty
 
 #: The largest risk below one.

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.common_risk import Root
+from ..numerics.confidence_sets import Root
 from ..numerics.inner import dot
 from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior

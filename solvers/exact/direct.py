@@ -5,7 +5,7 @@ The convex problem :math:`\min_q B^\circ(q)` over all posteriors has the value `
 .. math:: \sum_i p_i G(\hat l_i, t) = I/\delta,
 
 and the optimal posterior is :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, on the classifiers whose
-empirical risk is below the bound (:mod:`pacb_models.numerics.common_risk` has the proof).
+empirical risk is below the bound (:mod:`pacb_models.numerics.confidence_sets` has the proof).
 The proof is the root rounded down, below which no posterior's bound can be, since all risks may be that large
 at once; the bound of the posterior itself is not above the root rounded up, by a supporting line of each penalty.
 """

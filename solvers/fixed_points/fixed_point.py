@@ -39,6 +39,7 @@ The iteration contracts slowly near a flat minimum. When steps do not shrink by 
 hold a minimum, a secant step takes their place, if it does not raise the bound.
 """
 
+import itertools
 import math
 import sys
 import time
@@ -210,8 +211,8 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: FixedPointSolver.Optio
         return Outcome(nearest, "optimal", "all risks are equal.", 0, proof=proof, details=trace.details())
     here = scheme.first._replace(x=max(L - frontier.least, 0.0), T=T)
     point = scheme.at(scheme.after(scheme.exchange_rate(L, T), here))
-    iterations, status, message = 1, "optimal", ""
-    while True:
+    status, message = "optimal", ""
+    for iterations in itertools.count(1):
         trace.add(point.bound)
         plain = scheme.after(point.wanted, point.line)
         if time.monotonic() >= options.deadline:
@@ -227,7 +228,6 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: FixedPointSolver.Optio
             break
         ahead = scheme.at(chosen)
         point = scheme.at(plain) if chosen != plain and ahead.bound > point.bound else ahead
-        iterations += 1
     details = {"safeguarded_steps": guard.interventions, **trace.details()}
     posterior = frontier.posterior(point.z)
     proof = proof_of_convex(problem, posterior) if status == "optimal" else None

@@ -20,7 +20,7 @@ from pacb_models.certificates.binomial import tails_at
 from pacb_models.certificates.count_certificate import common_risk
 from pacb_models.certificates.losses import loss_limits
 from pacb_models.certificates.scores import Spread, TieSplit
-from pacb_models.numerics.common_risk import Total, common_root
+from pacb_models.numerics.confidence_sets import Total, common_root
 
 from ..drawn import priors, some_weights
 from .binomial_reference import log_tail
