@@ -171,7 +171,7 @@ def _checked(problem: BoundProblem, limits: object) -> list[tuple[str, BoundProb
         if not (isinstance(given, tuple | list) and len(given) == 2 and getattr(given[0], "kind", None) == "bound"):
             raise InputError(f"limits[{name!r}]", given, f"it must be a pair of {pair}")
         other = given[0]
-        if other.size != problem.size or not np.array_equal(other.prior, problem.prior):
+        if not np.array_equal(other.prior, problem.prior):
             raise InputError(f"limits[{name!r}] has other classifiers or another prior than the problem.")
         mine, theirs = problem.divergence_function, other.divergence_function
         if type(mine) is not type(theirs) or mine.order != theirs.order or not (ours(mine) or mine == theirs):

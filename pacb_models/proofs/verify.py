@@ -108,7 +108,7 @@ class Stated:
         """Add a row a·q <= b, and another one for ``at_least``; caps and floors; a limit on the support."""
         wanted(given.keys() <= {"kind", *FIELDS[kind].split()}, f"{kind} with {sorted(given)} is not covered")
         if kind == "average":
-            values = self.each(given["values"], 0)
+            values = self.each(given["values"], math.nan)
             self.rows += [] if most is None else [(values, exact(most))]
             self.rows += [] if least is None else [([-value for value in values], -exact(least))]
         elif kind == "weights":

@@ -428,6 +428,9 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
                 low, high = (middle, high) if psi(i, middle) <= budget else (low, middle)
             return low
 
+        for i, single in enumerate(certificate.single_bounds.tolist()):
+            assert single == pytest.approx(float(largest(i, mp.mpf(1))), rel=1e-12)
+
         def average(first: mp.mpf) -> mp.mpf:
             return mp.mpf(posterior[0]) * first + mp.mpf(posterior[1]) * largest(1, 1 - psi(0, first))
 

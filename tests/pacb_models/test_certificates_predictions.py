@@ -221,6 +221,7 @@ BIG = 2**63
         (np.array(["a", 1], dtype=object), [["a"], ["b"]], {}, r"several types \(int, str\)"),
         ([0, 1], {}, {}, "predictions has no column"),
         ([0, 1], {"x": [0]}, {}, r"predictions\['x'\] has shape \(1,\)"),
+        ([0], {"x": [0, 1]}, {}, r"predictions\['x'\] has shape \(2,\)"),
         ([0, 1], [[0], [1]], {"names": ["a", "b"]}, "names has 2 entries"),
         ([0, 1], [[0], [1]], {"names": 1}, "names is 1; it must be a sequence of names"),
         ([0, 1], [[0], [1, 1]], {}, "predictions is ragged"),

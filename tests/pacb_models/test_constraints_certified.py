@@ -168,6 +168,7 @@ def test_limits_above_one_are_not_taken_for_convex():
     [
         (three(), {}, "limits is empty"),
         (three(), {"a": (pm.BoundProblem([0.1, 0.2], m=10), 0.5)}, "has other classifiers or another prior"),
+        (three(), {"a": (three(prior=[0.2, 0.3, 0.5]), 0.5)}, "has other classifiers or another prior"),
         (three(), {"a": (three(divergence="kl"), 0.5)}, "has another divergence"),
         (three(), {"a": (three(), 0.01)}, "no posterior was found .* a at most 0.01"),
         (three(), {"a": (three(), "b")}, r"limits\['a'\]\[1\] is 'b'; it must be a positive number"),

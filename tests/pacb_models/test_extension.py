@@ -351,7 +351,9 @@ def test_a_convex_bound_is_proven_by_its_tangent():
     assert auto.is_global and auto.lower_bound == pytest.approx(minimum, rel=1e-9)
     assert pm.check_proof(problem, auto.proof) >= auto.lower_bound
     for q in np.random.default_rng(0).dirichlet(np.full(6, 0.5), 200):
-        assert tangent_of(problem, q) <= minimum
+        slopes, proven = problem.gradient(q), tangent_of(problem, q)
+        assert proven == pytest.approx(problem.bound(q) - slopes @ q + slopes.min(), rel=1e-9)
+        assert proven <= minimum
 
 
 def test_a_tangent_under_constraints():

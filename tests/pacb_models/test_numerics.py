@@ -155,6 +155,7 @@ def test_kl_of_arrays_broadcasts():
     ("arguments", "sentence"),
     [
         ((1.5, 0.1), "q is 1.5; a probability must lie in [0, 1]."),
+        ((-0.1, 0.1), "q is -0.1; a probability must lie in [0, 1]."),
         (([0.1, -0.25], 0.1), "q[1] is -0.25; a probability must lie in [0, 1]."),
         (([[0.1, 0.2], [0.3, math.nan]], 0.1), "q[1, 1] is nan; a probability must lie in [0, 1]."),
         ((math.nan, 0.1), "q is nan; a probability must lie in [0, 1]."),

@@ -318,6 +318,7 @@ def test_the_proof_of_a_direct_bound_is_one_number():
     problem = pm.DirectProblem([0.1, 0.2, 0.4], m=500)
     solution = pm.solve(problem)
     assert check_proof(problem, solution.proof) == solution.lower_bound
+    assert pm.solve(problem, "cvxpy").is_global
     with pytest.raises(ProofError, match="at once"):
         check_proof(problem, CommonRisk(solution.bound * (1.0 + 1e-12)))
     with pytest.raises(ProofError, match="none"):

@@ -131,6 +131,9 @@ def test_everything_is_recomputed():
     for above in (0.0, 1e-9):
         message = judged(OPTIMUM, claimed_lower_bound=solution.bound + above).message
         assert ("is above the bound of its own weights" in message) == (above > 0.0)
+    capped = PROBLEM.replace(distance="linear", constraints=[pm.weights(at_most=0.5)])
+    message = assess(capped, Outcome(np.array([0.501, 0.499, 0.0]), "optimal"), "anything", 0.25).message
+    assert "but its weights break the constraints by 1.0e-03" in message
 
 
 @pytest.mark.parametrize("claim", ["optimal", "acceptable"])

@@ -112,6 +112,11 @@ def test_rows_that_the_prior_breaks(row, prior, divergence, order):
     assert solution.is_global and solution.iterations < 150
 
 
+def test_next_to_the_prior_the_risk_counts_for_little():
+    """At the minimum β is below one."""
+    assert pm.solve(drawn(0, 3, 4, delta=1e-8, distance="squared")).is_global
+
+
 def test_a_row_that_all_posteriors_keep_has_no_multiplier():
     """Where there is no slack it would grow without end."""
     problem = drawn(3, 3, 100, constraints=[pm.average([2.0, 2.0, 2.0], at_least=2.0)])

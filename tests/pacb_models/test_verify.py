@@ -398,6 +398,7 @@ def record():
         ("problem constraints 0", [{"kind": "support", "sizes": [1, 1, 1], "at_most": 3}], "two supports"),
         ("problem constraints", [[{"kind": "support", "at_most": 3}] * 2], "two supports"),
         ("problem constraints 0 values", [[1.0, 2.0]], "for each classifier"),
+        ("problem constraints 0 values", [None], "finite"),
         ("posterior weights", [[0.5, 0.5]], "classifiers"),
         ("posterior weights", [[0.5, 0.2, 0.2], [0.5, 0.7, -0.2]], "no distribution"),
         ("posterior classifiers", [[0, 1, 1], [0, 1, 3], [0, 1, True]], "classifiers"),
