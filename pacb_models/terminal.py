@@ -70,13 +70,9 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[st
     """
     lines = [[column.title for column in columns], *rows]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if column.numeric else cell.ljust(width)
-            for column, cell, width in zip(columns, cells, widths, strict=True)
-        ).rstrip()
-        for cells in lines
-    ]
+    sides = [str.rjust if column.numeric else str.ljust for column in columns]
+    padded = ([side(cell, width) for side, cell, width in zip(sides, cells, widths, strict=True)] for cells in lines)
+    return ["  ".join(cells).rstrip() for cells in padded]
 
 
 def _drawn(grid: Grid) -> Table:

@@ -95,16 +95,11 @@ def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
             shift = np.uint64(low % 2**64)
             return [(part.astype(np.uint64) - shift).astype(np.int16) for part in parts], high - low + 1
     # As Python's objects: signed and unsigned numbers of 64 bits have no type in common that tells them apart.
-    seen: dict[Any, int] = {}
-    codes = [
-        np.fromiter((seen.setdefault(label, len(seen)) for label in part.ravel().tolist()), np.int32, part.size)
-        for part in parts
-    ]
+    known = set[Any]().union(*(part.ravel().tolist() for part in parts))
     try:
-        order = sorted(seen)
+        code_of = {label: code for code, label in enumerate(sorted(known))}
     except TypeError:
-        types = ", ".join(sorted({type(label).__name__ for label in seen}))
+        types = ", ".join(sorted({type(label).__name__ for label in known}))
         raise InputError(f"the labels are of several types ({types}); they must be of one.") from None
-    ranks = np.empty(len(seen), dtype=np.int32)
-    ranks[[seen[label] for label in order]] = np.arange(len(seen))
-    return [ranks[code].reshape(part.shape) for code, part in zip(codes, parts, strict=True)], len(seen)
+    codes = (np.fromiter(map(code_of.__getitem__, part.ravel().tolist()), np.int32, part.size) for part in parts)
+    return [code.reshape(part.shape) for code, part in zip(codes, parts, strict=True)], len(known)
