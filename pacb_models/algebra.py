@@ -89,6 +89,8 @@ class Algebra:
 
     def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
         self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
+        #: The variables beside the weights, in the order in which they were written.
+        self.variables: dict[str, Any] = {}
         self.coefficient, self.exponent = problem.coefficient, problem.exponent
         self.L, self.size = problem.empirical_risk(posterior), problem.divergence_function.size(posterior, self.prior)
         counted = problem.counted(self.size)
@@ -193,8 +195,6 @@ class Values(Algebra):
     def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
         super().__init__(problem, posterior)
         self.ratios = posterior / problem.prior
-        #: The variables' values, in the order in which a model has them.
-        self.values: dict[str, float] = {}
 
     def log(self, x: Any) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -219,7 +219,7 @@ class Values(Algebra):
         pass
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:
-        self.values[name] = value
+        self.variables[name] = value
         return value
 
 

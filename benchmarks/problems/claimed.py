@@ -72,7 +72,7 @@ def claims(problem: BoundProblem, found: SolutionFile) -> Claim:
         models = [kind(problem, found.weights, found.variables) for kind in (Claimed, ClaimedSquares)]
         values = [float(write(model)) for model in models]
     # The formulation of the file is that whose variables it has.
-    model, value = max(zip(models, values), key=lambda pair: len(found.variables.keys() & pair[0].values.keys()))
+    model, value = max(zip(models, values), key=lambda pair: len(found.variables.keys() & pair[0].variables.keys()))
     violated = max(model.violations, key=lambda name: model.violations[name])
     stated = [found.objective, value if found.variables else None]
     smallest = min((value for value in stated if value is not None and math.isfinite(value)), default=None)

@@ -21,7 +21,6 @@ class CasadiAlgebra(Algebra):
 
         super().__init__(problem, problem.prior)
         self.casadi, self.log, self.sqrt, self.ratios = casadi, casadi.log, casadi.sqrt, ratios
-        self.variables: list[Any] = []
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {"lbx": [], "ubx": [], "lbg": [], "ubg": []}
 
@@ -33,10 +32,10 @@ class CasadiAlgebra(Algebra):
         return self.casadi.bilin(self.casadi.DM(matrix), q, q)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        self.variables.append(type(self.ratios).sym(name))
+        self.variables[name] = type(self.ratios).sym(name)
         self.limits["lbx"].append(-math.inf if lower is None else lower)
         self.limits["ubx"].append(math.inf if upper is None else upper)
-        return self.variables[-1]
+        return self.variables[name]
 
     def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
         self.constraints.append(scale * (left - right))
@@ -91,5 +90,5 @@ def casadi_bound(problem: RiskAndSize, q: Any, *, simplex: bool = True, exact: b
     held = np.flatnonzero((lower > 0.0) | (upper < 1.0) | simplex).tolist()
     algebra.limits["lbg"] += lower[held].tolist()
     algebra.limits["ubg"] += upper[held].tolist()
-    variables, constraints = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints, q[held])
+    variables, constraints = casadi.vertcat(*algebra.variables.values()), casadi.vertcat(*algebra.constraints, q[held])
     return CasadiBound(problem, expression, variables, constraints, algebra.limits)

@@ -23,7 +23,6 @@ class CvxpyAlgebra(Algebra):
 
         super().__init__(problem, problem.prior)
         self.cp, self.log, self.sqrt, self.ratios = cp, cp.log, cp.sqrt, ratios
-        self.variables: dict[str, Any] = {}
         self.constraints: list[Any] = []
 
     def times(self, x: Any, y: Any) -> Any:

@@ -101,4 +101,4 @@ def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = 
             f"the methods `express` of {problem.describe()} give a bound of {found:.9g}, where the problem has "
             f"{numbers.bound:.9g}: they do not fit the other methods."
         )
-    return numbers.values
+    return numbers.variables

@@ -106,8 +106,6 @@ class PyomoAlgebra(Algebra):
         # For whatever solver the user hands the model to.
         use_environment_folders()
         self.pyo, self.model, self.simplex, self.exact = pyo, model, simplex, exact or self.exact
-        #: The variables beside the weights.
-        self.variables: dict[str, Any] = {}
         self.log = over_vectors(pyo.log)
         self.given = given = [] if q is None else self._checked(q)
         # Variables of the user's are weights as they are; expressions are equal to variables of the model's own.

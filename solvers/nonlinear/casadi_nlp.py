@@ -63,7 +63,7 @@ class Casadi(InteriorPoint):
         ratios = casadi.SX.sym("w", problem.size)
         algebra = CasadiAlgebra(problem, ratios)
         objective = algebra.factors.objective * write(algebra)
-        x, g = casadi.vertcat(ratios, *algebra.variables), casadi.vertcat(*algebra.constraints)
+        x, g = casadi.vertcat(ratios, *algebra.variables.values()), casadi.vertcat(*algebra.constraints)
         # Terms of a steep divergence (KL) have no value at zero, and some plugins evaluate at their bounds.
         smallest, (lower, upper) = 1e-30 if problem.divergence_function.steep else 0.0, box(problem)
         limits = algebra.limits | {
