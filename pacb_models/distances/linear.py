@@ -8,7 +8,7 @@ import numpy as np
 
 from ..algebra import Algebra, ExcessAlgebra
 from ..numerics.elementwise import Numbers
-from ..numerics.exponential_means import LINEAR_RATE, log_linear_mean
+from ..numerics.exponential_means import LINEAR_RATE
 from ..numerics.power_means import log_largest_deviation, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_to_float, from_fraction, from_logarithm
 from .distance import Distance, Forward, Inverse
@@ -47,5 +47,5 @@ class Linear(Distance):
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
         if power is None:
-            return ceil_exp(log_linear_mean(m, l))
+            return ceil_exp(m * (l + math.log1p(l * math.expm1(-1))))
         return math.exp(log_power_mean("deviation", m, m * l, power, "below" if constant == "one-sided" else "both"))

@@ -32,11 +32,6 @@ _SERIES = [1 / (2 * j * (2 * j - 1)) for j in range(27, 1, -1)]
 _SLOPE_SERIES = [2 / (2 * j + 1) for j in range(27, 0, -1)]
 
 
-def log_linear_mean(m: int, l: float) -> float:
-    """ln E[exp(m (l - k/m))]."""
-    return m * (l + math.log1p(l * math.expm1(-1)))
-
-
 def log_kl_constant(m: int) -> float:
     """ln xi(m), xi(m) the sum of the binomial coefficients C(k)."""
     k, weights = lattice_rule(0, m, (0, m), m)
