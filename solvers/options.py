@@ -35,7 +35,7 @@ from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
 from pacb_models.validation import check_choice, check_count, check_kind, check_number, check_positive, check_posterior
 
 #: The least counts of some options, and those that are positive numbers, wherever a solver has them.
-LEAST = {"starts": 1, "seed": 0, "max_iterations": 1}
+LEAST_COUNTS = {"starts": 1, "seed": 0, "max_iterations": 1}
 POSITIVE = ("tolerance", "learning_rate")
 #: The prior's share in a start that has weights of zero and has to have none.
 INTERIOR = 1e-4
@@ -59,8 +59,8 @@ class Options:
             value = getattr(self, name)
             if get_origin(kind) is Literal:
                 check_choice(name, value, get_args(kind))
-            elif name in LEAST and not (value is None and NoneType in get_args(kind)):
-                check_count(name, value, LEAST[name])
+            elif name in LEAST_COUNTS and not (value is None and NoneType in get_args(kind)):
+                check_count(name, value, LEAST_COUNTS[name])
             elif name in POSITIVE:
                 check_positive(name, value)
         return self
