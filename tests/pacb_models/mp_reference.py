@@ -54,6 +54,29 @@ def expectation(m: int, l: mpf, term, last: int | None = None) -> mpf:
     return sum(binomial(m, k) * l**k * (1 - l) ** (m - k) * term(mpf(k) / m, k) for k in counts)
 
 
+def golden_section(function, low, high, steps: int) -> tuple:
+    """The largest value, and where it is, of a function with one peak between two numbers of any precision."""
+    ratio = 0.6180339887498949
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(steps):
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    # The top of the parabola through three points is as close to the peak as another twenty steps.
+    middle = (left + right) / 2
+    at_middle = function(middle)
+    bend = at_left - 2 * at_middle + at_right
+    top = middle + (right - left) / 4 * (at_left - at_right) / bend if bend else middle
+    top = min(max(top, low), high)
+    return max((at_left, left), (at_middle, middle), (at_right, right), (function(top), top))
+
+
 def _double_phi(distance: str, a: np.ndarray, l: np.ndarray) -> np.ndarray:
     if distance == "kl":
         return rel_entr(a, l) + rel_entr(1 - a, 1 - l)

@@ -24,6 +24,7 @@ from pacb_models.numerics.confidence_sets import Total, common_root
 
 from ..drawn import priors, some_weights
 from .binomial_reference import log_tail
+from .mp_reference import golden_section
 
 # --- validity: the exact worst case over all dependences ------------------------------------------------------------
 
@@ -434,9 +435,5 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
         def average(first: mp.mpf) -> mp.mpf:
             return mp.mpf(posterior[0]) * first + mp.mpf(posterior[1]) * largest(1, 1 - psi(0, first))
 
-        low, high, golden = mp.mpf(0), largest(0, 1 - psi(1, mp.mpf(10) ** -25)), (mp.sqrt(5) - 1) / 2
-        for _ in range(32):
-            left, right = high - golden * (high - low), low + golden * (high - low)
-            low, high = (left, high) if average(left) < average(right) else (low, right)
-        true = average((low + high) / 2)
+        true, _ = golden_section(average, mp.mpf(0), largest(0, 1 - psi(1, mp.mpf(10) ** -25)), 32)
         assert true <= found <= true * (1 + mp.mpf(10) ** -11)

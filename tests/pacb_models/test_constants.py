@@ -15,7 +15,7 @@ from pacb_models.errors import InputError
 from pacb_models.numerics.maximum import largest_value
 
 from ..drawn import PAIRS
-from .mp_reference import PHI, expectation
+from .mp_reference import PHI, expectation, golden_section
 from .mp_reference import constant as exact_constant
 
 RELATIVE = 1e-12  # what is promised
@@ -40,7 +40,7 @@ def assert_rounded_up(value, reference, relative=RELATIVE):
 
 def largest(mean, low, high, steps=22):
     """The maximum over low <= l <= high of a function with one peak there."""
-    return max(golden_section(mean, mpmath.mpf(low), mpmath.mpf(high), steps), mean(mpmath.mpf(high)))
+    return max(golden_section(mean, mpmath.mpf(low), mpmath.mpf(high), steps)[0], mean(mpmath.mpf(high)))
 
 
 def extended_log_mean(log_phi, m, l, low, high):
@@ -66,29 +66,7 @@ def extended_largest(function, grid, best_peaks=3, steps=18):
     peaks = [i for i in range(last + 1) if values[i] >= max(values[max(i - 1, 0)], values[min(i + 1, last)])]
     peaks = sorted(peaks, key=values.__getitem__)[-best_peaks:]
     brackets = [(grid[max(i - 1, 0)], grid[min(i + 1, last)]) for i in peaks]
-    return max(values.max(), *(golden_section(function, *map(extended, ends), steps) for ends in brackets))
-
-
-def golden_section(function, low, high, steps):
-    """The maximum over low <= x <= high of a function with one peak there."""
-    ratio = 0.6180339887498949
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    for _ in range(steps):
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-    # The top of the parabola through three points is as close to the peak as another twenty steps.
-    middle = (left + right) / 2
-    at_middle = function(middle)
-    bend = at_left - 2 * at_middle + at_right
-    top = middle + (right - left) / 4 * (at_left - at_right) / bend if bend else middle
-    return max(at_left, at_middle, at_right, function(min(max(top, low), high)))
+    return max(values.max(), *(golden_section(function, *map(extended, ends), steps)[0] for ends in brackets))
 
 
 def phi_ch(x):

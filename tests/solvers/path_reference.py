@@ -12,10 +12,9 @@ from scipy.signal import find_peaks
 
 import pacb_models as pm
 
-from ..pacb_models.mp_reference import invert, numbers, statistic
+from ..pacb_models.mp_reference import golden_section, invert, numbers, statistic
 
 DIGITS = 50
-GOLDEN = (5**0.5 - 1) / 2
 
 
 def parameters(problem: pm.BoundProblem, count: int) -> np.ndarray:
@@ -92,20 +91,12 @@ class Reference:
     def refine(self, low: float, middle: float, high: float) -> tuple[mpf, mpf]:
         """The parameter and the bound at the minimum between ``low`` and ``high``, by golden section."""
 
-        def at(value: mpf) -> tuple[mpf, mpf]:
-            return self.bound(self.posterior(value)), value
+        def depth(value: mpf) -> mpf:
+            return -self.bound(self.posterior(value))
 
-        ratio, a, b = mpf(GOLDEN), mpf(low), mpf(high)
-        x, z = at(b - ratio * (b - a)), at(a + ratio * (b - a))
-        for _ in range(75):
-            if x[0] <= z[0]:
-                b, z = z[1], x
-                x = at(b - ratio * (b - a))
-            else:
-                a, x = x[1], z
-                z = at(a + ratio * (b - a))
-        bound, parameter = min(x, z, at(mpf(middle)))
-        return parameter, bound
+        found = golden_section(depth, mpf(low), mpf(high), 75)
+        deepest, parameter = max(found, (depth(mpf(middle)), mpf(middle)))
+        return parameter, -deepest
 
     def end(self) -> mpf:
         """The bound at the end of the path: the prior restricted to the smallest risk."""

@@ -18,7 +18,7 @@ from pacb_models.solving.registry import get_solver, solver_names
 
 from ..drawn import PAIRS
 from ..pacb_models.direct_reference import DirectReference
-from .path_reference import GOLDEN
+from ..pacb_models.mp_reference import golden_section
 from .path_reference import Reference as BoundReference
 
 FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
@@ -119,17 +119,13 @@ def two_classifiers(distance: str, divergence: str) -> Known:
     problem = make([0.15, 0.2], distance, divergence, m=400, prior=[0.3, 0.7])
     reference = BoundReference(problem)
 
-    def bound(weight: mpf) -> mpf:
-        return reference.bound([weight, 1 - weight])
+    def depth(weight: mpf) -> mpf:
+        return -reference.bound([weight, 1 - weight])
 
-    grid = [mpf(i) / 200 for i in range(201)]
-    lowest = min(grid, key=bound)
-    low, high = max(lowest - mpf(1) / 200, mpf(0)), min(lowest + mpf(1) / 200, mpf(1))
-    for _ in range(80):
-        left, right = high - mpf(GOLDEN) * (high - low), low + mpf(GOLDEN) * (high - low)
-        low, high = (low, right) if bound(left) <= bound(right) else (left, high)
-    weight = min((low, (low + high) / 2, high), key=bound)
-    return Known(problem, float(bound(weight)), np.array([float(weight), float(1 - weight)]))
+    lowest = max((mpf(i) / 200 for i in range(201)), key=depth)
+    ends = max(lowest - mpf(1) / 200, mpf(0)), min(lowest + mpf(1) / 200, mpf(1))
+    deepest, weight = max(golden_section(depth, *ends, 80), *((depth(end), end) for end in ends))
+    return Known(problem, float(-deepest), np.array([float(weight), float(1 - weight)]))
 
 
 def direct_classifiers(distance: str, divergence: str) -> Known:
