@@ -70,6 +70,10 @@ def proven():
     return errors, limits, pm.minimise_certified(errors, limits, tolerance=1e-4)
 
 
+def test_the_gap_falls_with_the_square_of_the_width(proven):
+    assert len(proven[2].proof.lines) <= 8
+
+
 def without(proof: Intervals, k: int) -> Intervals:
     return replace(proof, ends=np.delete(proof.ends, k), lines=proof.lines[:k] + proof.lines[k + 1 :])
 

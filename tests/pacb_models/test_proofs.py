@@ -253,6 +253,10 @@ def test_sizes_are_compared_as_they_were_typed():
         check_proof(problem, Proof(Branch(1, Branch(2, Empty(), Empty()), Leaf(np.zeros((0, 3)))), 0.0))
     tree = Branch(0, Branch(1, Branch(2, Empty(), NO_LINES), NO_LINES), NO_LINES)
     assert check_proof(problem, Proof(tree, 0.0)) == 0.0
+    # In tenths. Beside the first two there is no room for the third.
+    regions = [Region(problem, frozenset(inside)) for inside in ({0}, {1}, {0, 1})]
+    assert [region.room for region in regions] == [15.0, 10.0, 2.0]
+    assert regions[2].members.tolist() == [0, 1]
     # From the end, a classifier would have a second name, and its size would count twice.
     for nobody in (-1, 3):
         with pytest.raises(ProofError, match="does not divide"):

@@ -14,6 +14,7 @@ from mpmath import mpf
 import pacb_models as pm
 from pacb_models.proofs import Leaf, Proof, ProofError, check_proof
 from pacb_models.solvers.exact.interior import Interior
+from pacb_models.solvers.exact.tandem import TandemFrontier
 
 from .mp_reference import budget, invert, numbers, statistic
 
@@ -216,6 +217,15 @@ def test_lies_about_the_tangent_are_refused_or_harmless(divergence):
             check_proof(problem, Proof(Leaf(lie), solution.bound))
     with pytest.raises(ProofError, match="weight q₀ ≥ 0 for each classifier"):
         check_proof(problem, Proof(Leaf(lines[:, :-1]), solution.bound))
+
+
+@pytest.mark.parametrize("constraints", [[], [pm.weights(at_most=0.6)], [pm.average([1, 2, 4], at_most=2.0)]])
+def test_a_steep_line_proves_the_smallest_risk(constraints):
+    problem = drawn(0, 3, 100, constraints=constraints)
+    frontier = TandemFrontier(problem)
+    frontier.lines(np.array([20.0]))
+    risk = problem.empirical_risk(frontier.posterior(20.0))
+    assert risk * (1 - 1e-6) <= frontier.floor <= risk
 
 
 # --- the vote --------------------------------------------------------------------------------------------------------
