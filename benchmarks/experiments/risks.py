@@ -148,29 +148,26 @@ def count_errors(
     errors: dict[int, Errors] = {}
     seconds = 0.0
     progress(0, total)
-    compute = functools.partial(_computed, experiment, work, n_jobs, dask)
+
+    def compute(todo: Mapping[str, tuple[Sequence[int]]]) -> Iterator[tuple[str, dict[str, object]]]:
+        """Every batch with its errors and seconds, as they are done."""
+        last = time.process_time()
+        if todo and dask is None:
+            experiment.gram  # noqa: B018  made once, before the threads ask for it
+        function = functools.partial(_timed, experiment, work, dask is not None)
+        with _calm():
+            done = run(function, todo, n_jobs, dask, threads=True, blas=True, check=check_workers)
+            for key, (batch, elsewhere) in done:
+                now = time.process_time()
+                rows = [[*found.counts, found.converged] for found in batch]
+                yield key, {"errors": rows, "cpu_seconds": elsewhere + now - last}
+                last = now
+
     for key, row in kept(partial, tasks, compute, resume):
         errors |= {index: Errors(tuple(counts), done) for index, (*counts, done) in zip(*tasks[key], row["errors"])}
         seconds += row["cpu_seconds"]
         progress(len(errors), total)
     return [errors[index] for index in range(total)], seconds
-
-
-def _computed(
-    experiment: Experiment, work: Work, n_jobs: int, dask: str | None, tasks: Mapping[str, tuple[Sequence[int]]]
-) -> Iterator[tuple[str, dict[str, object]]]:
-    """Every batch with its errors and seconds, as they are done."""
-    last = time.process_time()
-    if tasks and dask is None:
-        experiment.gram  # noqa: B018  made once, before the threads ask for it
-    function = functools.partial(_timed, experiment, work, dask is not None)
-    with _calm():
-        done = run(function, tasks, n_jobs, dask, threads=True, blas=True, check=check_workers)
-        for key, (errors, seconds) in done:
-            now = time.process_time()
-            rows = [[*found.counts, found.converged] for found in errors]
-            yield key, {"errors": rows, "cpu_seconds": seconds + now - last}
-            last = now
 
 
 def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[int]) -> tuple[list[Errors], float]:
