@@ -45,7 +45,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -87,8 +86,8 @@ class _Scheme:
             self.frontier = divergence.frontier(problem.risks, problem.prior, problem.uniform_prior)
         else:
             self.frontier = ConstrainedFrontier(problem, keep=False)
-        (x, T), _ = self.frontier.ends()
-        self.first = Lines(x, T, 0.0, T)
+        (x, T), (end, size) = self.frontier.ends()
+        self.first, self.last = Lines(x, T, 0.0, T), Lines(end, size, math.inf, size)
         self.follow: Callable[[float, Lines], float] = lambda slope, line: self.frontier.at_slope(slope)
         if paper and divergence.homogeneous:
             # The level μ = x + T/γ.
@@ -97,11 +96,6 @@ class _Scheme:
             # The slope t of the paper's additive distances is γ T.
             supports = divergence.supports(problem.risks, problem.prior)
             self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
-
-    @cached_property
-    def last(self) -> Lines:
-        _, (x, T) = self.frontier.ends()
-        return Lines(x, T, math.inf, T)
 
     def exchange_rate(self, L: float, T: float) -> float:
         """How much of the size one unit of empirical risk is worth: γ."""
