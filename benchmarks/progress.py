@@ -16,7 +16,8 @@ def silent(*words: object) -> None:
 
 @contextmanager
 def progress_shown(lines: bool = True) -> Iterator[Show]:
-    """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
+    """Give a function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody
+    watches."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
         started, last = time.monotonic(), ("", -1)
 

@@ -75,7 +75,8 @@ class Store:
         self.rows[key] = row
 
     def _opened(self) -> FileIO:
-        """The file at its end: what is left of a last line is cut off, and one without its line break gets it."""
+        """Return the file at its end: what is left of a last line is cut off, and one without its line break gets
+        it."""
         file = self._stack.enter_context(open(self.path, "ab", buffering=0))
         content = self.path.read_bytes()
         size = sum(len(line) + 1 for line in _lines(content))
@@ -89,7 +90,7 @@ class Store:
 
 
 def rows_of(path: str | Path) -> dict[str, Any]:
-    """The newest row of every key, in the order of first appearance; nothing where there is no file."""
+    """Return the newest row of every key, in the order of first appearance; nothing where there is no file."""
     path = Path(path)
     with reading(path):
         content = path.read_bytes() if path.exists() else b""
@@ -104,7 +105,7 @@ def rows_of(path: str | Path) -> dict[str, Any]:
 
 
 def _lines(content: bytes) -> list[bytes]:
-    """The lines, without what a killed process may have left of the last one."""
+    """Return the lines, without what a killed process may have left of the last one."""
     *lines, last = content.split(b"\n")
     return lines if _entry(last) is None else [*lines, last]
 
@@ -122,7 +123,7 @@ def kept(
     compute: Callable[[Mapping[str, Job]], Iterable[tuple[str, Any]]],
     resume: bool = False,
 ) -> Iterator[tuple[str, Any]]:
-    """The row of each task by its key: first those that the file holds, then the others as they are computed.
+    """Yield the row of each task by its key: first those that the file holds, then the others as they are computed.
 
     Each is in the file before it is handed over: work that is stopped can go on. Without a path, nothing is kept.
     """
@@ -137,12 +138,12 @@ def kept(
 
 
 def digest(*parts: object) -> str:
-    """A short name for exactly these parts: JSON, arrays, recipes, functions by their names."""
+    """Return a short name for exactly these parts: JSON, arrays, recipes, functions by their names."""
     return _hashed(json.dumps(parts, sort_keys=True, default=_content).encode())[:16]
 
 
 def _content(value: Any) -> Any:
-    """For what JSON cannot hold. Not its text, which leaves out most of a long array."""
+    """Describe what JSON cannot hold: not by its text, which leaves out most of a long array."""
     if isinstance(value, np.ndarray | np.generic):
         return [value.dtype.str, list(value.shape), _hashed(value.tobytes())]
     if hasattr(value, "__qualname__"):

@@ -58,7 +58,7 @@ _NOT_GLOBAL = "it claims the global minimum and is above it"
 
 
 def success(row: Measurement) -> bool:
-    """Whether a run claims an optimum, and our residuals agree."""
+    """Return whether a run claims an optimum, and our residuals agree."""
     if row.kkt_residual is None or row.simplex_residual is None:
         return False
     # A problem without constraints has none to break.
@@ -67,12 +67,13 @@ def success(row: Measurement) -> bool:
 
 
 def correct(row: Measurement) -> bool:
-    """Whether the bound is within 1e-7 of the certified optimum, whatever is claimed."""
+    """Return whether the bound is within 1e-7 of the certified optimum, whatever is claimed."""
     return row.gap is not None and abs(row.gap) <= CORRECT_GAP
 
 
 def ending(claims: bool, stationary: bool, gap: float | None, residual: float) -> Ending:
-    """What a point is: ``stationary`` if our residuals agree, ``gap`` above the certified optimum, None without one.
+    """Return what a point is: ``stationary`` if our residuals agree, ``gap`` above the certified optimum, None without
+    one.
 
     The residual is the first-order decrease that is left. Where it is no smaller than the gap, the point is as near to
     the optimum as it can tell; where it is smaller, this is another stationary point.
@@ -173,7 +174,7 @@ class Judged:
         return found.sort_index(kind="stable").drop_duplicates(["method", "problem", "reason"])
 
     def sentence(self, longest: int = 5) -> str:
-        """Whether all results can be true, in the words of the terminal and of the page."""
+        """Return whether all results can be true, in the words of the terminal and of the page."""
         wrong = self.contradictions
         if wrong.empty:
             return "No result contradicts another: no claim is false, and no bound is below a certified optimum."
@@ -183,7 +184,7 @@ class Judged:
 
 
 def _method(solver: str, given: Settings, machine: float) -> str:
-    """Solver, settings, and where there are several the machine: "ipopt", "ipopt starts=5"."""
+    """Return solver, settings, and where there are several the machine: "ipopt", "ipopt starts=5"."""
     words = [shown(f"{name}={value}") for name, value in sorted(given.items()) if name not in _APART]
     return " ".join([solver, *words, *([] if math.isnan(machine) else [f"[machine {machine:.0f}]"])])
 
@@ -196,7 +197,8 @@ def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
-    """The :class:`Ending` of each method (columns) on each problem (rows), of several starts the worst, or None."""
+    """Return the :class:`Ending` of each method (columns) on each problem (rows), of several starts the worst, or
+    None."""
     cells = each.groupby(["problem", "method"], sort=False)
     some = cells["found"].any() & ~cells["found"].all()
     endings = cells["ending"].min().mask(some, int(Ending.SOME))
@@ -204,7 +206,8 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
-    """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
+    """Return one line per method on comparable rows, who solves most first: of a problem with several starts, their
+    share.
 
     ``elsewhere`` counts the runs that ended in another local minimum, ``low`` and ``high`` are the 95 % interval of the
     share found. Of the runs that found the optimum, and of no others, are the seconds ``median`` and ``ninety`` (%),
@@ -239,7 +242,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def interval(found: int, count: int) -> tuple[float, float]:
-    """Wilson's 95 % interval for a share.
+    """Return Wilson's 95 % interval for a share.
 
     >>> [round(end, 3) for end in interval(10, 10)], [round(end, 3) for end in interval(0, 20)]
     ([0.722, 1.0], [0.0, 0.161])
@@ -249,12 +252,13 @@ def interval(found: int, count: int) -> tuple[float, float]:
 
 
 def disagreements(each: pd.DataFrame) -> int:
-    """On how many problems two supported claims of an optimum differ: at least one of them is a local minimum."""
+    """Return on how many problems two supported claims of an optimum differ: at least one of them is a local
+    minimum."""
     claims = each[each["success"]].groupby("problem")["bound"]
     return int((claims.max() - claims.min() > CORRECT_GAP).sum())
 
 
 def change(first: pd.Series, second: pd.Series) -> str:
-    """How the times of the same cells changed between two runs."""
+    """Return how the times of the same cells changed between two runs."""
     ratio = ((second + MOMENT) / (first + MOMENT)).median()
     return "slower" if ratio > NOTABLE else "faster" if ratio < 1 / NOTABLE else "about as fast"

@@ -66,7 +66,7 @@ def check_solvers(client: Any, solvers: Sequence[str] = (), makers: Iterable[Cal
 
 
 def complaint(version: str, solvers: Sequence[str], makers: Mapping[bytes, str]) -> str:
-    """What a Dask worker, where this runs, lacks: the version, a solver, code; empty when nothing."""
+    """Return what a Dask worker, where this runs, lacks: the version, a solver, code; empty when nothing."""
     from pacb_models.cluster import version_complaint
 
     if text := version_complaint(version):

@@ -45,11 +45,11 @@ class Objective(BaseObjective):
         files.save(self.proof, record)
 
     def get_objective(self):
-        """What a solver is given."""
+        """Return what a solver is given."""
         return {"problem": self.problem}
 
     def evaluate_result(self, posterior):
-        """The bound and what else there is to say of a posterior; infinite where there is none."""
+        """Return the bound and what else there is to say of a posterior; infinite where there is none."""
         found = {"value": math.inf, "kkt_residual": math.inf, "support_size": 0}
         if posterior is not None:
             found = {"value": self.problem.bound(posterior), "kkt_residual": self.problem.kkt_residual(posterior)}
@@ -57,5 +57,5 @@ class Objective(BaseObjective):
         return {**found, "gap": found["value"] - self.optimum, "optimum": self.optimum, "proof": str(self.proof)}
 
     def get_one_result(self):
-        """A posterior for benchopt's own tests: the prior."""
+        """Return a posterior for benchopt's own tests: the prior."""
         return {"posterior": self.problem.prior}

@@ -163,7 +163,7 @@ def _measure(options: argparse.Namespace) -> int:
 
 
 def _memory_limit(text: str | None) -> int | None:
-    """Bytes; None for the default, 0 for none."""
+    """Return bytes; None for the default, 0 for none."""
     if text is None or text == "none":
         return None if text is None else 0
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip(), re.IGNORECASE)

@@ -76,7 +76,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def examine() -> Sections:
-    """What there is to say."""
+    """Return what there is to say."""
     sections = {"system": _system, "solvers": _solvers, "packages": _packages, "ipopt": _ipopt, "data": _data}
     return {title: list(look()) for title, look in sections.items()}
 
@@ -138,7 +138,8 @@ def _packages() -> Iterator[Checked]:
 
 
 def _package(requirement: Requirement) -> Checked:
-    """A package's version, without importing it; a version that setup.cfg does not allow gets the remedy as well."""
+    """Return a package's version, without importing it; a version that setup.cfg does not allow gets the remedy as
+    well."""
     name, allowed = requirement.name, requirement.specifier
     extras = f"[{','.join(requirement.extras)}]" if requirement.extras else ""
     remedy = SETUP_COMMAND if name == "cyipopt" else f"pip install '{name}{extras}{allowed}'"
@@ -165,7 +166,7 @@ def _ipopt() -> Iterator[Checked]:
 
 
 def _probe(code: str) -> tuple[str | None, str]:
-    """What code prints in a fresh interpreter, or None and what went wrong in one line."""
+    """Return what code prints in a fresh interpreter, or None and what went wrong in one line."""
     try:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired:

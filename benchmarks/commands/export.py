@@ -95,12 +95,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_file(text: str) -> bool:
-    """Whether this is meant as a risk file."""
+    """Return whether this is meant as a risk file."""
     return text.endswith(".csv") or Path(text).is_file()
 
 
 def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
-    """The problems that one argument stands for."""
+    """Return the problems that one argument stands for."""
     from pacb_models.risk_file import read_risk_file
 
     from ..harness.suites import problems_named, suite, suite_lines

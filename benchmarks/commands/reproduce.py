@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:
-    """The cells of each item; with ``resume``, those that are kept are not computed again."""
+    """Return the cells of each item; with ``resume``, those that are kept are not computed again."""
     from ..paper.cells import Cells
     from ..paper.document import ITEMS
     from ..store import Store

@@ -44,7 +44,7 @@ def train_all(options: argparse.Namespace) -> int:
 
 
 def _outputs(names: list[str], out: str | None) -> dict[str, Path | None]:
-    """Where each table goes: no two to one file, and none over a data set."""
+    """Return where each table goes: no two to one file, and none over a data set."""
     if out is None:
         if len(names) > 1:
             raise InputError("several data sets need --out DIR; only one table can go to standard output.")
@@ -109,7 +109,8 @@ def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partia
 
 
 def _is_complete(path: Path, dataset: Dataset, options: argparse.Namespace, command: str) -> bool:
-    """Whether --resume keeps the file, the finished table of this command and data; no other is ours to overwrite."""
+    """Return whether --resume keeps the file, the finished table of this command and data; no other is ours to
+    overwrite."""
     if not path.exists() or path.stat().st_size == 0:
         return False
     there = f"--out is {str(path)!r}, which"

@@ -43,7 +43,7 @@ class CrossValidation(NamedTuple):
 
 
 def load_cross_validation() -> dict[str, CrossValidation]:
-    """The embedded results over the paper's 1990 λ values, by data set."""
+    """Return the embedded results over the paper's 1990 λ values, by data set."""
     with (files("pacb_models.benchmarks.problems.risks") / "cross_validation.csv").open() as file:
         return {row[0]: CrossValidation(*row) for row in pd.read_csv(file, comment="#").itertuples(index=False)}
 
@@ -56,7 +56,8 @@ def cross_validate(
     seed: int = 0,
     **how: Any,
 ) -> CrossValidation:
-    """Five-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
+    """Return five-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same
+    seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
     of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``cpu_seconds`` are those
@@ -86,7 +87,7 @@ def cross_validate(
 
 
 def _errors_of_folds(fold_of: np.ndarray, experiment: Experiment, runs: Sequence[int]) -> list[Errors]:
-    """Held-out errors of runs; run number n is the SVM of the λ number n // 5 without the fold n % 5."""
+    """Return held-out errors of runs; run number n is the SVM of the λ number n // 5 without the fold n % 5."""
     tasks = []
     for run in runs:
         held_out = fold_of == run % FOLDS

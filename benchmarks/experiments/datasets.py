@@ -40,7 +40,8 @@ def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> D
 
 
 def available_datasets() -> list[str]:
-    """Names that :func:`load_dataset` knows: the built-in ones first. Nothing of other packages is imported for it."""
+    """Return names that :func:`load_dataset` knows: the built-in ones first. Nothing of other packages is imported for
+    it."""
     return list(dict.fromkeys([*LOADERS, *(entry.name for entry in registered(DATASETS_GROUP))]))
 
 
@@ -62,7 +63,8 @@ class RawFile:
     uci: str | None = None
 
     def parse(self, text: str, source: str) -> Lines:
-        """The cells of the published text, whatever its line ends; InputError says what is different in another one."""
+        """Return the cells of the published text, whatever its line ends; InputError says what is different in another
+        one."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
         rows = [line.split(",") for line in lines]
@@ -77,7 +79,7 @@ class RawFile:
 
 
 def find_file(file: RawFile, directory: str | os.PathLike[str] | None, base_url: str = UCI) -> Path:
-    """The raw file in ``directory``; without one, in the cache, which is filled from ``base_url``."""
+    """Return the raw file in ``directory``; without one, in the cache, which is filled from ``base_url``."""
     path = Path(directory or cache_directory()) / file.name
     if not path.is_file():
         if directory is not None:
@@ -87,7 +89,7 @@ def find_file(file: RawFile, directory: str | os.PathLike[str] | None, base_url:
 
 
 def cache_directory() -> Path:
-    """Where downloaded files are kept: ``$XDG_CACHE_HOME/pacb-models``, by default under ``~/.cache``."""
+    """Return where downloaded files are kept: ``$XDG_CACHE_HOME/pacb-models``, by default under ``~/.cache``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacb-models"
 
 
@@ -149,7 +151,7 @@ class UCIDataset:
         return Dataset(X, y, self.name, self.description, names, self.class_names, source, self.sizes)
 
     def classes(self, rows: Lines) -> np.ndarray:
-        """Class numbers: the position of each class in ``values``."""
+        """Return class numbers: the position of each class in ``values``."""
         return np.array([self.values.index(row[self.label]) for row in rows])
 
 
@@ -158,25 +160,26 @@ def _numbers(rows: Lines, columns: range | list[int]) -> np.ndarray:
 
 
 def _complete(rows: Lines) -> Lines:
-    """The rows without missing values."""
+    """Return the rows without missing values."""
     return [row for row in rows if "?" not in row]
 
 
 def _plain(data: UCIDataset, rows: Lines) -> Prepared:
-    """Numeric features around one class column; rows with missing values are left out."""
+    """Return numeric features around one class column; rows with missing values are left out."""
     rows = _complete(rows)
     columns = [column for column in range(data.file.columns) if column not in (data.label, *data.ignore)]
     return _numbers(rows, columns), data.classes(rows), data.feature_names
 
 
 def _bupa(data: UCIDataset, rows: Lines) -> Prepared:
-    """Column 7 divides the rows into two samples and is no class; the paper's class is made from column 6."""
+    """Make the paper's class from column 6: column 7 divides the rows into two samples and is no class."""
     y = (_numbers(rows, [5])[:, 0] >= 3).astype(int)
     return _numbers(rows, range(data.features)), y, data.feature_names
 
 
 def _mushroom(data: UCIDataset, rows: Lines) -> Prepared:
-    """One column per category of each feature; the categories are those of all rows, also of the incomplete ones."""
+    """Return one column per category of each feature; the categories are those of all rows, also of the incomplete
+    ones."""
     categories = [(column, value) for column in range(1, 23) for value in sorted({row[column] for row in rows} - {"?"})]
     rows = _complete(rows)
     X = np.array([[float(row[column] == value) for column, value in categories] for row in rows])
@@ -184,7 +187,7 @@ def _mushroom(data: UCIDataset, rows: Lines) -> Prepared:
 
 
 def _waveform(data: UCIDataset, rows: Lines) -> Prepared:
-    """Class 0 is left out."""
+    """Leave out class 0."""
     return _plain(data, [row for row in rows if row[data.label] != "0"])
 
 
@@ -197,7 +200,7 @@ _PREPARATIONS: dict[str, Callable[[UCIDataset, Lines], Prepared]] = {
 
 
 def generate_waveform(counts: tuple[int, int] = (1653, 1655), seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    r"""Examples of classes 1 and 2 of the waveform problem (Breiman, Friedman, Olshen and Stone 1984).
+    r"""Return examples of classes 1 and 2 of the waveform problem (Breiman, Friedman, Olshen and Stone 1984).
 
     Each is a random mixture :math:`u\,h + (1-u)\,h'` of two triangular waves, u uniform on (0, 1), with unit normal
     noise on each of its 21 features, followed by 19 features of noise alone. Class 1 mixes the waves that peak at 7

@@ -10,7 +10,7 @@ PROTOCOLS = ("paper", "hold-out")
 
 
 def paper_sizes(examples: int) -> Sizes:
-    """The paper's 0.4 : 0.4 : 0.2, rounded as in its table of data sets: down, and the test part takes the rest.
+    """Return the paper's 0.4 : 0.4 : 0.2, rounded as in its table of data sets: down, and the test part takes the rest.
 
     >>> paper_sizes(569)
     Sizes(training=227, validation=227, test=115)
@@ -22,7 +22,8 @@ def paper_sizes(examples: int) -> Sizes:
 
 
 def random_stream(seed: int, *key: int) -> np.random.RandomState:
-    """The random numbers for one purpose, independent of those for any other key, and of the order they are asked in.
+    """Return the random numbers for one purpose, independent of those for any other key, and of the order they are
+    asked in.
 
     NumPy promises never to change what ``RandomState`` draws; the committed risk tables rely on that.
     """
@@ -56,7 +57,8 @@ class Protocol:
         return self.test_rows if self.own_halves else np.arange(self.pool)
 
     def parts(self, classifier: int) -> tuple[np.ndarray, np.ndarray]:
-        """What a classifier sees, in that order: its training rows as a mask over the pool, and its validation rows."""
+        """Return what a classifier sees, in that order: its training rows as a mask over the pool, and its validation
+        rows."""
         if not self.own_halves:
             return np.ones(self.pool, dtype=bool), np.arange(self.pool, self.pool + self.sizes.validation)
         chosen = random_stream(self.seed, 1, classifier).permutation(self.pool)[: self.sizes.training]

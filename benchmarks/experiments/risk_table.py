@@ -55,7 +55,7 @@ class RiskTable:
         return self.validation_size
 
     def risks(self, count: int | None = None) -> np.ndarray:
-        """Validation error rates of the first ``count`` classifiers (all by default)."""
+        """Return validation error rates of the first ``count`` classifiers (all by default)."""
         return self._first(self.validation_errors, count) / self.validation_size
 
     def test_risks(self, count: int | None = None) -> np.ndarray:
@@ -63,7 +63,7 @@ class RiskTable:
         return self._first(self.test_errors, count) / self.test_size
 
     def both_halves_risks(self, count: int | None = None) -> np.ndarray:
-        """Error rates on training and validation examples together.
+        """Return error rates on training and validation examples together.
 
         No bound holds for them with ``m`` validation examples; it seems that the paper used them so.
         """
@@ -80,7 +80,7 @@ class RiskTable:
         return errors[:count]
 
     def digest_with(self, fingerprint: str) -> str:
-        """A digest of these counts and of what they were made from, which is described by another digest.
+        """Return a digest of these counts and of what they were made from, which is described by another digest.
 
         A table whose ``digest`` this is was made from that, and nobody changed it or cut it off.
         """
@@ -90,7 +90,8 @@ class RiskTable:
         return digest.hexdigest()
 
     def to_csv(self, *, risk_column: bool = True) -> str:
-        """The table as text: ``# key: value`` lines, then a CSV that ``pacb solve`` reads if it has the risk column."""
+        """Return the table as text: ``# key: value`` lines, then a CSV that ``pacb solve`` reads if it has the risk
+        column."""
         lines = [f"# {key}: {one_line(str(getattr(self, key)))}\n" for key in _HEADER if getattr(self, key) != ""]
         if not self.converged.all():
             lines.append(f"# unconverged: {' '.join(map(str, np.flatnonzero(~self.converged)))}\n")

@@ -58,7 +58,7 @@ class Experiment:
         self.gamma = sigest(self._X[self.protocol.width_rows])
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the kernel matrix, which is larger than the data and soon made where they arrive."""
+        """Leave out the kernel matrix, which is larger than the data and soon made where they arrive."""
         return {name: value for name, value in self.__dict__.items() if name != "gram"}
 
     @cached_property
@@ -66,7 +66,7 @@ class Experiment:
         return SharedGram(self._X, self._y, self.gamma, self.protocol.pool)
 
     def errors(self, indices: Sequence[int]) -> list[Errors]:
-        """Validation, test and training errors of these classifiers."""
+        """Return validation, test and training errors of these classifiers."""
         tasks = []
         for index in indices:
             training, validation = self.protocol.parts(index)
@@ -135,7 +135,7 @@ def count_errors(
     resume: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> tuple[list[Errors], float]:
-    """The errors of so many SVMs, by ``work(experiment, batch)``, and the processor seconds of all of them.
+    """Yield the errors of so many SVMs, by ``work(experiment, batch)``, and the processor seconds of all of them.
 
     Batch by batch, ``n_jobs`` at once in threads (libsvm runs outside Python's lock; -1: one per core), or on the
     workers of a Dask scheduler, to each of which the data are sent once; the errors are the same. The store ``partial``
@@ -150,7 +150,7 @@ def count_errors(
     progress(0, total)
 
     def compute(todo: Mapping[str, tuple[Sequence[int]]]) -> Iterator[tuple[str, dict[str, object]]]:
-        """Every batch with its errors and seconds, as they are done."""
+        """Yield every batch with its errors and seconds, as they are done."""
         last = time.process_time()
         if todo and dask is None:
             experiment.gram  # noqa: B018  made once, before the threads ask for it
@@ -171,7 +171,7 @@ def count_errors(
 
 
 def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[int]) -> tuple[list[Errors], float]:
-    """The errors, and the processor time that a worker elsewhere took for them."""
+    """Return the errors, and the processor time that a worker elsewhere took for them."""
     started = time.thread_time()
     with _calm() if elsewhere else nullcontext():
         errors = work(experiment, batch)
@@ -180,7 +180,8 @@ def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[
 
 @contextmanager
 def _calm() -> Iterator[None]:
-    """One BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their number."""
+    """Take one BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their
+    number."""
     with warnings.catch_warnings(), threadpool_limits(1):
         # That an SVM stopped at its iteration limit is recorded in the table.
         warnings.simplefilter("ignore", ConvergenceWarning)

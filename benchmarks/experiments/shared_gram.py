@@ -68,7 +68,8 @@ class SharedGram:
         return results
 
     def _train(self, task: Task, max_iterations: int) -> tuple[np.ndarray, np.ndarray, bool]:
-        """The decision functions over the pool's rows, as :func:`pairwise` gives them, and whether libsvm converged."""
+        """Return the decision functions over the pool's rows, as :func:`pairwise` gives them, and whether libsvm
+        converged."""
         labels = self.labels[: self.pool]
         missing = np.flatnonzero(np.bincount(labels[task.training], minlength=len(self.classes)) == 0)
         if missing.size:
@@ -89,7 +90,8 @@ class SharedGram:
 
 @lru_cache(maxsize=1)
 def support_counts_weighted_rows_only() -> bool:
-    """Whether ``SVC.support_`` numbers the rows of positive weight (scikit-learn up to 1.9 at least) or all rows.
+    """Return whether ``SVC.support_`` numbers the rows of positive weight (scikit-learn up to 1.9 at least) or all
+    rows.
 
     scikit-learn's documentation promises the latter (its issue 25380), so this may change; a three-row SVM tells.
     """

@@ -26,11 +26,11 @@ class Comparison:
     same_machines: bool = True
 
     def newly(self, found: bool) -> pd.DataFrame:
-        """Cells that are found in the second run only; or, without ``found``, in the first only."""
+        """Return cells that are found in the second run only; or, without ``found``, in the first only."""
         return self.cells[(self.cells["found_1"] != found) & (self.cells["found_2"] == found)]
 
     def times(self) -> pd.DataFrame:
-        """Median time of each method in both runs on the cells that both found, and its change."""
+        """Return median time of each method in both runs on the cells that both found, and its change."""
         both = self.cells[self.cells["found_1"] & self.cells["found_2"] & self.same_machines]
         lines = []
         for method, rows in both.groupby("method_1", sort=False):
@@ -57,7 +57,8 @@ class Comparison:
 
 
 def compare(first: str | Path, second: str | Path) -> Comparison:
-    """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses them."""
+    """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses
+    them."""
     columns = ["key", "problem", "method", "ending", "found", "total_seconds"]
     frames, machines = [], []
     for run, directory in enumerate((first, second), 1):

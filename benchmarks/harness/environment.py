@@ -38,7 +38,7 @@ Description = dict[str, Any]
 
 @cache
 def described_here() -> Description:
-    """Versions, processor, memory, operating system, date and load, as JSON-ready values."""
+    """Return versions, processor, memory, operating system, date and load, as JSON-ready values."""
     # A container or ``taskset`` may have made them fewer than there are.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     named = None
@@ -72,7 +72,7 @@ class Environments:
 
     @classmethod
     def read(cls, directory: str | Path) -> Environments:
-        """What the directory has; empty when nothing is there."""
+        """Return what the directory has; empty when nothing is there."""
         path = Path(directory) / ENVIRONMENT
         if not path.exists():
             return cls()
@@ -87,7 +87,8 @@ class Environments:
                 raise InputError(f"{str(path)!r} describes no environments: {reason}.") from None
 
     def number(self, described: Description, directory: str | Path) -> int:
-        """The number of an environment. One that equals none but for date and load is added, before rows name it."""
+        """Return the number of an environment. One that equals none but for date and load is added, before rows name
+        it."""
         *known, wanted = ({**each, **dict.fromkeys(MOMENTARY)} for each in (*self.environments, described))
         if wanted not in known:
             self.environments.append(described)
@@ -96,11 +97,11 @@ class Environments:
         return known.index(wanted) + 1
 
     def machine(self, number: Any) -> tuple[Any, ...]:
-        """What makes the environment of that number another machine than others."""
+        """Return what makes the environment of that number another machine than others."""
         return tuple(map(self.entry(number).get, MACHINE))
 
     def entry(self, number: Any) -> Description:
-        """The environment of that number; empty for one that is not listed."""
+        """Return the environment of that number; empty for one that is not listed."""
         known = number is not None and 1 <= number <= len(self.environments)
         return self.environments[int(number) - 1] if known else {}
 
@@ -131,7 +132,7 @@ def _checked(described: Any) -> Description:
 
 
 def memory_bytes() -> int:
-    """The machine's memory, or what its control group leaves of it."""
+    """Return the machine's memory, or what its control group leaves of it."""
     import psutil
 
     limits = [int(psutil.virtual_memory().total)]
@@ -142,7 +143,7 @@ def memory_bytes() -> int:
 
 
 def versions() -> dict[str, str | None]:
-    """Those of the packages that results depend on; None for one that is not installed."""
+    """Return those of the packages that results depend on; None for one that is not installed."""
     found: dict[str, str | None] = dict.fromkeys(_PACKAGES)
     for name in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -151,7 +152,7 @@ def versions() -> dict[str, str | None]:
 
 
 def ipopt_version() -> str | None:
-    """The version of the Ipopt library that cyipopt loads; None without one."""
+    """Return the version of the Ipopt library that cyipopt loads; None without one."""
     with suppress(ImportError):
         import cyipopt
 
@@ -160,7 +161,8 @@ def ipopt_version() -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout differs."""
+    """Return the commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout
+    differs."""
     # git must not write there, not even the index that it would like to refresh.
     git = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parent)]
     asked = (["rev-parse", "--short", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])

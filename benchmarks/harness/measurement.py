@@ -98,13 +98,13 @@ class Measurement:
         return None if self.bound is None or self.reference_bound is None else self.bound - self.reference_bound
 
     def told(self, facts: Mapping[str, object]) -> Self:
-        """The row with what is known besides."""
+        """Return the row with what is known besides."""
         # Fields have types of their own, which are checked when the row is made.
         return replace(self, **facts)  # type: ignore[arg-type]
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """The measurement with these fields; ValueError says what is wrong with them."""
+        """Return the measurement with these fields; ValueError says what is wrong with them."""
         if "problem" in row and row.get("schema") != SCHEMA:
             raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
         if unknown := row.keys() - TYPES.keys():
@@ -120,12 +120,13 @@ TYPES = {name: dict if hint == Settings else (get_args(hint) or (hint,))[0] for 
 
 
 def conforming(found: Mapping[str, object]) -> dict[str, Any]:
-    """Fields as plain values of their types; ValueError names one that is something else."""
+    """Return fields as plain values of their types; ValueError names one that is something else."""
     return {name: plain(name, TYPES[name], value) for name, value in found.items()}
 
 
 def plain(name: str, wanted: type, value: Any) -> Any:
-    """A value of that type, or None: texts on one line, numbers that JSON and Parquet hold; ValueError otherwise."""
+    """Return a value of that type, or None: texts on one line, numbers that JSON and Parquet hold; ValueError
+    otherwise."""
     if getattr(value, "ndim", None) == 0:
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

@@ -62,7 +62,7 @@ class Conditions:
 
 
 def begun(cell: Cell, repetition: int, conditions: Conditions) -> Measurement:
-    """The row of a cell before anything is known of how it went."""
+    """Return the row of a cell before anything is known of how it went."""
     return Measurement(
         **{name: getattr(cell, name) for name in ("key", "solver", "settings", "seed", "start")},
         **{name: getattr(cell.problem, name) for name in ("family", "dataset", "size")},
@@ -92,7 +92,7 @@ class Sheet:
         self.row = self.row.told(facts)
 
     def fail(self, message: str, **facts: object) -> None:
-        """The cell came to nothing, for this reason."""
+        """Record that the cell came to nothing, for this reason."""
         self.note(status="error", message=message, claims=False, **facts)
 
 
@@ -109,7 +109,7 @@ class Refused(Failed):
 
 
 def search_path() -> list[str]:
-    """Where this process finds modules, without what Python itself put in front for ``-m`` and ``-c``.
+    """Return where this process finds modules, without what Python itself put in front for ``-m`` and ``-c``.
 
     That is the current directory, where a file that happens to be called ``random.py`` would be run.
     """
@@ -155,7 +155,7 @@ class Process:
             raise NotTakenOn(f"the measuring process did not answer within {START_LIMIT:g} s")
 
     def answer(self, kind: str, seconds: float) -> Facts | None:
-        """What the process says next; None when it takes longer. Raises EOFError when it has ended."""
+        """Return what the process says next; None when it takes longer. Raises EOFError when it has ended."""
         # The end of the process too: a child that a solver forked may hold the pipe open.
         if not wait([self._pipe, self._end], seconds):
             return None
@@ -172,13 +172,13 @@ class Process:
         return facts
 
     def awaited(self, kind: str, seconds: float, what: str) -> Facts:
-        """The same for what it must say in that time."""
+        """Return the same for what it must say in that time."""
         if (facts := self.answer(kind, seconds)) is None:
             raise Failed(f"{what} took over {seconds:g} s")
         return facts
 
     def cause(self) -> str:
-        """How the process ended, or that it did not; it is left to be waited for."""
+        """Return how the process ended, or that it did not; it is left to be waited for."""
         if self._dismissed:
             return "its dismissal"
         if not wait([self._end], ENDING_LIMIT):
@@ -350,5 +350,5 @@ class Pool:
 
 
 def _only(names: Iterable[str], facts: Facts) -> Facts:
-    """Those facts that may be said here: a solver's process must not name another problem."""
+    """Return those facts that may be said here: a solver's process must not name another problem."""
     return {name: facts[name] for name in names if name in facts}

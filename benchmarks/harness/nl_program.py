@@ -91,7 +91,7 @@ class NlProgram(Solver):
 
 
 def _ended(program: str, folder: Path, seconds: float | None) -> int | None:
-    """The program's exit code; None when it took longer, and is ended with its group."""
+    """Return the program's exit code; None when it took longer, and is ended with its group."""
     with open(folder / "printed", "wb") as printed:
         process = None
         try:

@@ -35,7 +35,7 @@ class Referee:
 
 
 def by_weights(problem: BoundProblem, solver: str, found: Facts) -> Facts:
-    """What is computed from the weights that were found, and the claim as far as they support it."""
+    """Return what is computed from the weights that were found, and the claim as far as they support it."""
     status, message, lower_bound = (found.get(name) for name in ("status", "message", "lower_bound"))
     claimed = Outcome(found["posterior"], status or "error", message or "", claimed_lower_bound=lower_bound)
     solution = assess(problem, claimed, solver, math.nan)
@@ -53,7 +53,8 @@ def by_weights(problem: BoundProblem, solver: str, found: Facts) -> Facts:
 
 
 def certified_optimum(problem: BoundProblem) -> tuple[float, int | None, bool]:
-    """The smallest bound and the number of minima, NaN and None without an exact solver; and if none but ours ran."""
+    """Return the smallest bound and the number of minima, NaN and None without an exact solver; and if none but ours
+    ran."""
     clean = True
     for name in solver_names():
         method = get_solver(name)

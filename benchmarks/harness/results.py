@@ -36,12 +36,13 @@ class ResultLog(Store):
         self.add(f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}"), vars(row))
 
     def measurements(self) -> list[Measurement]:
-        """The newest row of every measurement."""
+        """Return the newest row of every measurement."""
         return _measurements(self.rows.values(), self.path)
 
 
 def read_rows(directory: str | Path) -> list[Measurement]:
-    """The newest row of every measurement, in the order of first appearance; of the exported table without a log."""
+    """Return the newest row of every measurement, in the order of first appearance; of the exported table without a
+    log."""
     log, table = (Path(directory) / name for name in (LOG, TABLE))
     if log.exists():
         return _measurements(rows_of(log).values(), log)
@@ -74,7 +75,7 @@ _JUDGED = {"gap": float, "success": bool, "correct": bool}
 
 
 def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
-    """The measurements as a data frame, with what is a judgement: ``gap``, ``success`` and ``correct``."""
+    """Return the measurements as a data frame, with what is a judgement: ``gap``, ``success`` and ``correct``."""
     import pandas
 
     records = [(*vars(row).values(), row.gap, verdict.success(row), verdict.correct(row)) for row in rows]
@@ -82,7 +83,7 @@ def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
 
 
 def load_results(directory: str | Path) -> pandas.DataFrame:
-    """The results of a directory as a data frame, with ``machine`` besides.
+    """Return the results of a directory as a data frame, with ``machine`` besides.
 
     Rows have the same ``machine`` when processor, cores, memory and system of their environments are the same.
     """
@@ -92,7 +93,7 @@ def load_results(directory: str | Path) -> pandas.DataFrame:
 
 
 def judged_results(directory: str | Path) -> verdict.Judged:
-    """The results of a directory, judged."""
+    """Return the results of a directory, judged."""
     results = load_results(directory)
     if results.empty:
         raise InputError(f"{directory} holds no finished run yet.")
@@ -121,7 +122,7 @@ def write_exports(directory: str | Path, rows: Iterable[Measurement]) -> None:
 
 
 def neutralised(text: str) -> str:
-    """A text that no spreadsheet takes for a formula.
+    """Return a text that no spreadsheet takes for a formula.
 
     >>> neutralised("=1+1"), neutralised("wdbc-H50")
     ("'=1+1", 'wdbc-H50')

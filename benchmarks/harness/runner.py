@@ -127,7 +127,7 @@ def run_suite(
 def _measured(
     suite: Suite, tasks: list[Turn], pool: Pool, jobs: int, dask: str | None, known: list[Measurement]
 ) -> Generator[Measured | None, None, None]:
-    """Rows of the tasks as they finish, None for one not repeated; slow solvers may be spared larger problems."""
+    """Yield rows of the tasks as they finish, None for one not repeated; slow solvers may be spared larger problems."""
     cells = {cell.key: cell for cell in suite.cells}
     out_of_time = {row.key for row in known if row.status == "time_limit" and row.key in cells}
     exhausted = {_group(cells[key]) for key in out_of_time}
@@ -155,16 +155,16 @@ def _measured(
 
 
 def _group(cell: Cell) -> str:
-    """What must be equal for a failure at one size to say something about a larger one."""
+    """Return what must be equal for a failure at one size to say something about a larger one."""
     return digest(cell.solver, cell.settings, cell.problem.family)
 
 
 def _in_parallel(tasks: list[Turn], pool: Pool, jobs: int, dask: str | None) -> Iterator[Measured | None]:
-    """The rows of tasks as they finish; by processes of the pool, or on a cluster of one on each worker."""
+    """Yield the rows of tasks as they finish; by processes of the pool, or on a cluster of one on each worker."""
     conditions = pool.conditions
 
     def lost(cell: Cell, repetition: int, reason: Exception) -> Measured:
-        """What cannot be measured since a Dask worker dies of it again and again is an error of its own cell."""
+        """Record an error of its own cell where a Dask worker dies of it again and again."""
         return begun(cell, repetition, conditions).told({"message": exception_text(reason)}), described_here()
 
     # Solver by solver on a cluster: a worker keeps few processes, and each measures one.

@@ -74,7 +74,7 @@ class Judge:
         self.minima = [minimum["bound"] for minimum in known.local_minima]
 
     def judge(self, found: SolutionFile, solver: str) -> Finding:
-        """What one file says, and what holds of it."""
+        """Return what one file says, and what holds of it."""
         known = {"reference_bound": self.optimum, "minima": len(self.minima) or None}
         status, message = found.status, found.message
         if found.weights is None:
@@ -117,7 +117,7 @@ class Judge:
 
 
 def solver_of(found: SolutionFile, path: Path, given: str | None) -> str:
-    """What a solver is called in a report: as the user says, as the file says, or as the file is called."""
+    """Return what a solver is called in a report: as the user says, as the file says, or as the file is called."""
     name = given or found.solver or path.stem
     if name in solver_names():
         raise InputError(f"{path} is by {name!r}, which is a solver of this package; yours needs a name of its own.")

@@ -59,7 +59,7 @@ class Cell:
         return digest(*parts, *([] if self.start is None else [self.start]))
 
     def options(self, problem: BoundProblem) -> Settings:
-        """Keyword arguments for the solver."""
+        """Return keyword arguments for the solver."""
         if self.seed is None or self.start is None:
             return self.settings | ({} if self.seed is None else {"seed": self.seed})
         return {**self.settings, "start": numbered_start(problem, self.seed, self.start)}
@@ -82,7 +82,7 @@ class Suite:
     remark: Callable[[], str] = str
 
     def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
-        """The cells of some solvers, and of the problems whose name contains a text."""
+        """Return the cells of some solvers, and of the problems whose name contains a text."""
         known = {cell.solver for cell in self.cells}
         wanted = known if solvers is None else set(solvers)
         for name in sorted(wanted - known if known else ()):
@@ -96,7 +96,7 @@ class Suite:
         return replace(self, cells=cells)
 
     def with_starts(self, count: int, seed: int) -> Suite:
-        """Every local method from the same ``count`` posteriors; what has its own, or takes none, as it is."""
+        """Return every local method from the same ``count`` posteriors; what has its own, or takes none, as it is."""
         cells: list[Cell] = []
         for cell in self.cells:
             own = cell.seed is not None or {"start", "starts", "merge"} & cell.settings.keys()
@@ -106,7 +106,7 @@ class Suite:
         return replace(self, description=description, cells=tuple(cells))
 
     def with_options(self, options: Settings) -> Suite:
-        """Every cell with those of the options that its solver has; one that no solver has is refused."""
+        """Return every cell with those of the options that its solver has; one that no solver has is refused."""
         solvers, cells = sorted({cell.solver for cell in self.cells}), {}
         known = {solver: options.keys() & set(get_solver(solver).option_names() or ()) for solver in solvers}
         for name in sorted(options.keys() - set().union(*known.values())):
@@ -119,7 +119,7 @@ class Suite:
         return replace(self, cells=tuple(cells.values()))
 
     def installed(self, tell: Callable[[str], None]) -> Suite:
-        """The cells of solvers that can run here; the others are told of, and are no failures."""
+        """Return the cells of solvers that can run here; the others are told of, and are no failures."""
         solvers = {cell.solver for cell in self.cells}
         absent = {name: why for name, why in available_solvers().items() if name in solvers and not why.available}
         for name, why in absent.items():
@@ -130,13 +130,14 @@ class Suite:
 
 
 def cells_for(problem: Problem, settings: dict[str, list[tuple[Settings, int | None]]] | None = None) -> list[Cell]:
-    """One cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of them."""
+    """Return one cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of
+    them."""
     pairs = {solver: (settings or {}).get(solver, [({}, None)]) for solver in capable_solvers(problem.build())}
     return [Cell(problem, solver, options, seed) for solver, some in pairs.items() for options, seed in some]
 
 
 def _both_ways(cells: list[Cell]) -> list[Cell]:
-    """Each cell on the raw problem, and with classifiers of equal risk merged."""
+    """Return each cell on the raw problem, and with classifiers of equal risk merged."""
     merged = [replace(cell, settings={**cell.settings, "merge": True}) for cell in cells]
     return [cell for pair in zip(cells, merged, strict=True) for cell in pair]
 
@@ -161,13 +162,13 @@ def _without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
 
 
 def _table_cells(*counts: int) -> list[Cell]:
-    """Nine data sets × three distances × some sizes, every solver."""
+    """Return nine data sets × three distances × some sizes, every solver."""
     grid = product(counts, PAPER_DATASETS, TABLE_DISTANCES)
     return [cell for count, dataset, distance in grid for cell in cells_for(table_problem(dataset, count, distance))]
 
 
 def _hard_cells(collection: str = HARD) -> list[Cell]:
-    """A frozen collection, every solver."""
+    """Return a frozen collection, every solver."""
     cells: list[Cell] = []
     for frozen in instances(collection):
         # Which solvers can handle it does not depend on its size, and the largest take a while to build.
@@ -313,7 +314,7 @@ def _starts() -> list[Cell]:
 
 
 def telling_instances(each: int = 2, largest: int = 60) -> list[Instance]:
-    """Of every family a few instances with several minima, one with a single minimum where there are none.
+    """Return, of every family, a few instances with several minima, one with a single minimum where there are none.
 
     They have up to ``largest`` classifiers; where only larger ones have several minima, the smallest of those count.
     """
@@ -334,14 +335,14 @@ def _outside() -> list[Cell]:
 
 
 def embedded() -> Iterator[Problem]:
-    """First-order bounds that come with this package."""
+    """Yield first-order bounds that come with this package."""
     yield from every_instance()
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
 
 
 def problems_named(text: str) -> list[Problem]:
-    """The problem of that name, or all whose names begin so."""
+    """Return the problem of that name, or all whose names begin so."""
     beginning = [each for each in (*embedded(), *forests.problems(), *outside_problems()) if each.name.startswith(text)]
     return [each for each in beginning if each.name == text] or (beginning if text else [])
 
@@ -353,7 +354,8 @@ def from_files(
     limits: Callable[[RiskFile], list[Constraint]] = lambda table: [],
     **bound: Any,
 ) -> Suite:
-    """A user's own risk files, constrained by ``limits``, and problems as JSON; names tell what is not as usual."""
+    """Return a user's own risk files, constrained by ``limits``, and problems as JSON; names tell what is not as
+    usual."""
     usual = {"divergence": "chi2", "order": 2.0, "constant": "exact"}
     marks = "".join(f"-{bound[name]}" for name, value in usual.items() if bound.get(name, value) != value)
     cells: list[Cell] = []
@@ -370,13 +372,13 @@ def from_files(
 
 
 def suite_lines() -> dict[str, str]:
-    """What each suite is, in a line; ours, and registered ones."""
+    """Return what each suite is, in a line; ours, and registered ones."""
     theirs = {entry.name: f"registered by {entry.value}" for entry in registered(SUITES_GROUP)}
     return {name: ours[0] for name, ours in _OURS.items()} | theirs
 
 
 def suite(name: str) -> Suite:
-    """The suite of that name."""
+    """Return the suite of that name."""
 
     def made(make: Callable[[], Suite]) -> Suite:
         if not isinstance(found := make(), Suite):

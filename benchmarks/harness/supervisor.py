@@ -20,7 +20,7 @@ _LOOK = 1.0
 
 
 def descendants(process: int) -> list[int]:
-    """The living processes that descend from one, by their numbers."""
+    """Return the living processes that descend from one, by their numbers."""
     parents: dict[int, list[int]] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -81,7 +81,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _ended_children() -> dict[int, int]:
-    """Children that have ended since the last time, with their wait statuses."""
+    """Return children that have ended since the last time, with their wait statuses."""
     found = {}
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:

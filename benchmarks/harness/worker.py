@@ -46,7 +46,7 @@ SAID = (
 
 
 def tiny(problem: BoundProblem) -> BoundProblem:
-    """The problem with three classifiers, and with constraints on them of the kinds that it has."""
+    """Return the problem with three classifiers, and with constraints on them of the kinds that it has."""
     risks = np.array([0.1, 0.2, 0.3])
     given = {"tandem_risks": np.diag(risks)} if problem.kind == "tandem" else {"risks": risks}
     kinds = {} if problem.posteriors is None else problem.posteriors.kinds()
@@ -72,7 +72,7 @@ def solved(cell: Cell, problem: BoundProblem, options: Settings) -> Facts:
 
 
 def outcome(solution: Solution) -> Facts:
-    """What a solution says of itself, and its weights; ValueError names what is not of its field's type."""
+    """Return what a solution says of itself, and its weights; ValueError names what is not of its field's type."""
     details = solution.details
     found = {
         "status": solution.status,
@@ -90,7 +90,7 @@ def outcome(solution: Solution) -> Facts:
 
 
 def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
-    """Every bound that was the smallest so far, with the share of the time after which it was reached.
+    """Return every bound that was the smallest so far, with the share of the time after which it was reached.
 
     Recording takes time: it is done in a second run, of a solver that has an option ``trace``.
     """
@@ -107,7 +107,8 @@ def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
 
 
 def with_times(row: Measurement, descents: Descents) -> Measurement:
-    """The row with the seconds, set-up included, until the gap was at most each level; all where there is no trace."""
+    """Return the row with the seconds, set-up included, until the gap was at most each level; all where there is no
+    trace."""
     if row.gap is None or row.seconds is None or row.reference_bound is None:
         return row
     found: Facts = {"traced": False}
@@ -131,7 +132,7 @@ class PeakMemory:
         self._before = self._told("VmRSS")
 
     def rise(self) -> int:
-        """The largest size since, less the size at the start."""
+        """Return the largest size since, less the size at the start."""
         return max(self._told("VmHWM") - self._before, 0)
 
     def _told(self, name: str) -> int:
@@ -200,14 +201,14 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
 
 
 def packed(key: str, what: str, found: Facts) -> bytes:
-    """An answer: a line of JSON, which says if weights follow, and these as doubles."""
+    """Return an answer: a line of JSON, which says if weights follow, and these as doubles."""
     if (weighted := found.get("posterior")) is None:
         return json.dumps([key, what, found]).encode()
     return json.dumps([key, what, found | {"posterior": True}]).encode() + b"\n" + np.asarray(weighted, "<f8").tobytes()
 
 
 def unpacked(content: bytes) -> tuple[str, str, Facts]:
-    """What :func:`packed` packed: the key, what is said, and facts; ValueError for anything else."""
+    """Return what :func:`packed` packed: the key, what is said, and facts; ValueError for anything else."""
     text, _, numbers = content.partition(b"\n")
     key, what, found = json.loads(text)
     if not (isinstance(key, str) and isinstance(what, str) and isinstance(found, dict)):

@@ -55,17 +55,17 @@ class Cells(dict[Place, Values]):
 
     @classmethod
     def printed(cls, table: str) -> Cells:
-        """What the paper prints in a table, without our values."""
+        """Return what the paper prints in a table, without our values."""
         lines = printed(table).itertuples() if table in PRINTED_TABLES else ()
         return cls({Place(*(getattr(line, key) for key in Place._fields)): {PRINTED: line.value} for line in lines})
 
     @classmethod
     def of_records(cls, records: list[list[Any]]) -> Cells:
-        """What :meth:`records` gave."""
+        """Return what :meth:`records` gave."""
         return cls({Place(*place): values for *place, values in records})
 
     def records(self) -> list[list[Any]]:
-        """For a JSON file."""
+        """Return records for a JSON file."""
         return [[*place, values] for place, values in self.items()]
 
     def add(self, version: str, dataset: str = "", size: object = "", method: str = "", /, **values: Any) -> None:
@@ -76,11 +76,11 @@ class Cells(dict[Place, Values]):
                 cell[version] = value
 
     def __getitem__(self, place: tuple[object, ...]) -> Values:
-        """The values of a cell by their versions; nothing where there is no such cell."""
+        """Return the values of a cell by their versions; nothing where there is no such cell."""
         return self.get(Place(*map(str, place)), {})
 
     def rows(self, version: str = REPRODUCED) -> dict[Place, Values]:
-        """Of one version: the values of each data set, size and method, by their quantities."""
+        """Return rows of one version: the values of each data set, size and method, by their quantities."""
         found: dict[Place, Values] = {}
         for place, values in self.items():
             if version in values:
@@ -88,7 +88,8 @@ class Cells(dict[Place, Values]):
         return found
 
     def frame(self, table: str = "") -> pd.DataFrame:
-        """One row for each value, with its place and its version, and the notes on what is printed in that table."""
+        """Return one row for each value, with its place and its version, and the notes on what is printed in that
+        table."""
         rows = [(*place, version, value) for place, values in self.items() for version, value in values.items()]
         frame = pd.DataFrame(rows, columns=[*Place._fields, "version", "value"], dtype=object)
         if table not in PRINTED_TABLES:
@@ -104,7 +105,7 @@ def _all_cells() -> pd.DataFrame:
 
 
 def printed(table: str) -> pd.DataFrame:
-    """The printed cells of one table, in the paper's order.
+    """Return the printed cells of one table, in the paper's order.
 
     Columns: ``label`` (as numbered in the paper), the fields of :class:`Place`, ``value`` (a string) and ``note``. A
     table of the command line may gather more than one of the paper's: ``fp-vs-solver`` is Tables 6 and 7, and the
@@ -122,7 +123,7 @@ def printed(table: str) -> pd.DataFrame:
 def printed_value(
     table: str, dataset: str = "", size: object = "", method: str = "", quantity: str = ""
 ) -> float | str:
-    """One printed cell: a number where it is one (``'-44.36%'`` is -44.36), the printed text where it is not.
+    """Return one printed cell: a number where it is one (``'-44.36%'`` is -44.36), the printed text where it is not.
 
     >>> printed_value("bounds", "mushroom", 1990, "kl", "bound")
     0.1866
@@ -142,7 +143,7 @@ def printed_value(
 
 
 def number(text: str) -> float | None:
-    """A printed cell as a number, without its marks; None where it is none.
+    """Return a printed cell as a number, without its marks; None where it is none.
 
     >>> number("-44.36%"), number("0.27939*"), number("NA"), number("")
     (-44.36, 0.27939, None, None)
@@ -154,7 +155,8 @@ def number(text: str) -> float | None:
 
 
 def difference(cell: Values, version: str) -> float | None:
-    """How far a value is from the printed one, in per cent of it; None where one of them is no number, or zero."""
+    """Return how far a value is from the printed one, in per cent of it; None where one of them is no number, or
+    zero."""
     reference, value = number(cell.get(PRINTED, "")), cell.get(version)
     if not reference or not isinstance(value, (int, float)):
         return None

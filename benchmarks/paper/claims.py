@@ -24,7 +24,7 @@ class Inequality(NamedTuple):
 
 
 def quasi_convexity_condition(problem: BoundProblem, posterior: object, other: object, alpha: float) -> Inequality:
-    r"""The paper's condition for quasi-convexity of the squared bound, for one pair of posteriors and one
+    r"""Return the paper's condition for quasi-convexity of the squared bound, for one pair of posteriors and one
     :math:`\alpha \in (0, 1)`:
 
     .. math:: c\,\big[X(\alpha q + (1-\alpha) q')^{1/4} - X(q)^{1/4}\big] < (1-\alpha)\,(L(q) - L(q')).

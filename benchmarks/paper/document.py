@@ -43,8 +43,8 @@ ITEMS: dict[str, Item] = {item.name: item for item in _IN_ORDER}
 
 
 def chosen(names: Iterable[str]) -> list[Item]:
-    """The items of these names, or numbers in the paper, in the order of the document, tables with the figures of them;
-    "all", or none, stands for every one.
+    """Return the items of these names, or numbers in the paper, in the order of the document, tables with the figures
+    of them; "all", or none, stands for every one.
     """
     wanted = {item_name(name) for name in names} or {"all"}
     for name in sorted(wanted - {"all"}):
@@ -67,7 +67,7 @@ class Document:
 
 
 def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
-    """The document of these items."""
+    """Return the document of these items."""
     with styled():
         parts = [item.part(results[item.name]) for item in items]
     subtitle = f"{len(items)} tables and figures" if len(items) > 1 else parts[0].title
@@ -77,14 +77,14 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
 
 
 def same_order(cells: Cells, dataset: str) -> bool:
-    """Whether our three bounds with the paper's constants are in the printed order."""
+    """Return whether our three bounds with the paper's constants are in the printed order."""
     found = {distance: cells[dataset, ALL_CLASSIFIERS, distance, "bound"] for distance in DISTANCES}
     printed = sorted(DISTANCES, key=lambda distance: number(found[distance][PRINTED]))
     return printed == sorted(DISTANCES, key=lambda distance: found[distance][REPRODUCED])
 
 
 def _fidelity(results: Results) -> list[str]:
-    """How close the reproduction comes to print, in words."""
+    """Return how close the reproduction comes to print, in words."""
     said = []
     if cells := results.get("bounds"):
         optima, errors = (
@@ -132,5 +132,5 @@ def write_document(document: Document, directory: Path) -> list[Path]:
 
 
 def as_html(document: Document) -> str:
-    """One page with styles and figures inside."""
+    """Return one page with styles and figures inside."""
     return render_page(__package__, "paper.html", document=document, style=read_file(__package__, "paper.css"))

@@ -48,23 +48,24 @@ class Item:
         return str(TEXTS[self.name]["source"])
 
     def key(self, study: Study) -> str:
-        """That of its cells in the store: risk tables, what else of the study matters, printed numbers, software."""
+        """Return the key of its cells in the store: risk tables, what else of the study matters, printed numbers,
+        software."""
         settings = [getattr(study, name) for name in self.uses]
         printed = (files(__package__) / "printed.csv").read_bytes()
         return digest(RESULTS_VERSION, self.name, settings, study.tables_digest, printed, versions(), ipopt_version())
 
     def compute(self, study: Study) -> Cells:
-        """Its cells."""
+        """Return the cells."""
         cells = Cells.printed(self.name)
         self.fill(study, cells)
         return cells
 
     def caption(self, cells: Cells) -> str:
-        """What the figure shows."""
+        """Return what the figure shows."""
         return words(self.name, "caption", **self.facts(cells))[0]
 
     def part(self, cells: Cells) -> Part:
-        """What the document shows of them; its words are where the paper has it."""
+        """Return what the document shows of them; its words are where the paper has it."""
         heading = (self.name, TEXTS[self.name]["title"], self.source)
         if self.draw is None:
             return Part(*heading, tables=tuple(table(cells) for table in self.tables))

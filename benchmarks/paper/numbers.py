@@ -33,13 +33,13 @@ _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)
 
 
 def words(name: str, kind: str, **values: Any) -> list[str]:
-    """The notes on a table, or the caption of a figure, with what is computed in its place."""
+    """Return the notes on a table, or the caption of a figure, with what is computed in its place."""
     texts = TEXTS.get(name, DOCUMENT)[kind]
     return [filled(text, **values) for text in (texts if isinstance(texts, list) else [texts])]
 
 
 def item_name(text: str) -> str:
-    """The name of a table or figure that is given by name, or by number in any spelling.
+    """Return the name of a table or figure that is given by name, or by number in any spelling.
 
     >>> item_name("table3"), item_name("Fig. 1"), item_name("bounds")
     ('bounds', 'linear-supports', 'bounds')
@@ -56,7 +56,7 @@ def item_name(text: str) -> str:
 
 
 def listed_items() -> str:
-    """Numbers, names and what they show, for the help."""
+    """Return numbers, names and what they show, for the help."""
     numbers = [f"  {number:<9} {name:<16} {TITLES[name]}" for number, name in BY_NUMBER.items()]
     others = [f"  {name:<26} {TITLES[name]}" for name in OTHERS]
     return "\n".join(["by number or by name:", *numbers, "", "by name:", *others])

@@ -29,7 +29,7 @@ OURS = {REPRODUCED: "ours"}
 
 
 def as_text(value: object, decimals: int = 5) -> str:
-    """A number with so many decimals, an integer or text as it is, a dash for nothing.
+    """Return a number with so many decimals, an integer or text as it is, a dash for nothing.
 
     >>> as_text(0.1234567), as_text(12), as_text(None), as_text(-1e-9)
     ('0.12346', '12', '–', '0.00000')
@@ -42,7 +42,7 @@ def as_text(value: object, decimals: int = 5) -> str:
 
 
 def per_cent(value: float | None) -> str:
-    """A signed percentage with one decimal.
+    """Return a signed percentage with one decimal.
 
     >>> per_cent(7.51), per_cent(-0.04), per_cent(None)
     ('+7.5 %', '0.0 %', '–')
@@ -68,18 +68,18 @@ class Beside:
 
     @classmethod
     def of(cls, quantity: str) -> Beside:
-        """For the table's bounds or its test errors."""
+        """Take the table's bounds or its test errors."""
         return cls() if quantity == "bound" else cls((REPRODUCED, CORRECTED), compared=False)
 
     def group(self, title: str) -> Group:
-        """The headings."""
+        """Return the headings."""
         columns = ["printed"]
         for version in self.versions:
             columns += [self.titles[version], *(["±"] if self._compared(version) else [])]
         return Group(title, tuple(columns))
 
     def cells(self, values: Values, best: str = "") -> list[Entry]:
-        """The cells below them; ``best`` names a version to be set in bold."""
+        """Return the cells below them; ``best`` names a version to be set in bold."""
         cells = [Entry(values.get(PRINTED) or NONE, "printed")]
         for version in self.versions:
             cells.append(Entry(as_text(values.get(version), self.decimals), "best" if version == best else ""))
@@ -93,7 +93,7 @@ class Beside:
 
 
 def named(dataset: str, *labels: object, first: bool = True) -> list[Entry]:
-    """The cells that a row begins with; of several rows of a data set only the first names it."""
+    """Return the cells that a row begins with; of several rows of a data set only the first names it."""
     return [Entry(NAMES[dataset] if first else ""), *(Entry(str(label)) for label in labels)]
 
 
@@ -114,13 +114,13 @@ SERIES: tuple[Look, ...] = (
 
 
 def grid_of_axes(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with rows × columns axes, listed row by row."""
+    """Return a figure with rows × columns axes, listed row by row."""
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
 
 def line_per_dataset(height: float, xlabel: str) -> tuple[Figure, Axes]:
-    """A figure with a striped line for each data set."""
+    """Return a figure with a striped line for each data set."""
     figure, axis = new_axes(7.6, height)
     for line in range(1, len(PAPER_DATASETS), 2):
         axis.axhspan(line - 0.5, line + 0.5, color="#f4f6f8", lw=0)
@@ -133,7 +133,8 @@ def line_per_dataset(height: float, xlabel: str) -> tuple[Figure, Axes]:
 def panel_per_dataset(
     draw: Callable[[Axes, str], None], height: float, labels: tuple[str, str], **options: Any
 ) -> Figure:
-    """Axes for each data set in three columns, labelled below the last row and left of the first, with one legend."""
+    """Return axes for each data set in three columns, labelled below the last row and left of the first, with one
+    legend."""
     figure, axes = grid_of_axes(3, 3, 9.0, height, sharex=True, **options)
     for axis, dataset in zip(axes, PAPER_DATASETS):
         draw(axis, dataset)
@@ -147,6 +148,6 @@ def panel_per_dataset(
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
-    """One legend for all panels, from the entries of one."""
+    """Draw one legend for all panels, from the entries of one."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=3.0, columnspacing=1.5)

@@ -69,14 +69,15 @@ class Study:
     def problem(
         self, dataset: str, count: int, distance: str, version: str, delta: float = PAPER_DELTA, **bound: Any
     ) -> BoundProblem:
-        """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
+        """Return the minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the
+        paper."""
         table = self.tables[dataset]
         risks = table.both_halves_risks(count) if version == BOTH_HALVES else table.risks(count)
         constant = "exact" if version == CORRECTED else "paper"
         return BoundProblem(risks, table.m, delta, distance, constant=constant, **bound)
 
     def test_error(self, dataset: str, posterior: np.ndarray) -> float:
-        """The average test error of a posterior over the first classifiers."""
+        """Return the average test error of a posterior over the first classifiers."""
         return float(posterior @ self.tables[dataset].test_risks(len(posterior)))
 
     def map(self, what: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -90,7 +91,8 @@ class Study:
 
 
 def embedded_tables() -> dict[str, RiskTable]:
-    """The embedded risk tables of the paper's data sets and the leak-free Bupa, with the seconds of their training."""
+    """Return the embedded risk tables of the paper's data sets and the leak-free Bupa, with the seconds of their
+    training."""
     with (files("pacb_models.benchmarks.problems.risks") / TIMES).open() as file:
         seconds = pd.read_csv(file, comment="#", index_col="name")["cpu_seconds"]
     return {name: replace(load_risk_table(name), cpu_seconds=seconds[name]) for name in (*PAPER_DATASETS, LEAK_FREE)}
@@ -126,5 +128,5 @@ def cross_validations(
 
 
 def _kept(path: Path, what: str, jobs: int = 1, report: Show = silent, **how: Any) -> dict[str, Any]:
-    """How errors are counted and kept in a store; ``how`` are their ``seed``, ``dask`` and ``resume``."""
+    """Return how errors are counted and kept in a store; ``how`` are their ``seed``, ``dask`` and ``resume``."""
     return {"n_jobs": jobs, "partial": path, "progress": partial(report, what), **how}

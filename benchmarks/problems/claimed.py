@@ -63,7 +63,7 @@ class Claim(NamedTuple):
 
 
 def claims(problem: BoundProblem, found: SolutionFile) -> Claim:
-    """What a file claims of its weights."""
+    """Return what a file claims of its weights."""
     assert found.weights is not None
     posterior, violation = onto_simplex(found.weights)
     if posterior is None or lacking(problem, *MODEL):

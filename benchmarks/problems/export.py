@@ -52,7 +52,7 @@ class Optimum:
 
     @classmethod
     def of(cls, solution: Solution | None) -> Self:
-        """What a solution of the exact method says, if there is one."""
+        """Return what a solution of the exact method says, if there is one."""
         if solution is None or not solution.is_global or solution.posterior is None:
             return cls(lower_bound=None if solution is None else solution.lower_bound)
         fields = ("bound", "empirical_risk", "divergence", "support_size")
@@ -62,7 +62,7 @@ class Optimum:
 
 
 def exact_solution(problem: BoundProblem) -> Solution | None:
-    """The solution of the exact method, where one takes the problem."""
+    """Return the solution of the exact method, where one takes the problem."""
     try:
         return solve(problem)
     except UnsupportedProblemError:
@@ -144,7 +144,7 @@ def _written(directory: str | Path, files: dict[str, bytes]) -> list[Path]:
 
 
 def _enclosure(problem: BoundProblem, known: Optimum) -> dict[str, float | None]:
-    """Between which values the minimum of the model with floors lies, where that without is proven."""
+    """Return between which values the minimum of the model with floors lies, where that without is proven."""
     optimum = known.optimum
     if optimum is None:
         return {"optimum": None, "lower_bound": known.lower_bound, "above_optimum": None}
@@ -178,7 +178,8 @@ def pack(directory: str | Path, written: Sequence[Path], path: str | Path, large
 
 
 def _index(written: Iterable[Path]) -> list[dict[str, object]]:
-    """An entry for each problem among some files: what it is, its optimum with the proof, and its local minima."""
+    """Return an entry for each problem among some files: what it is, its optimum with the proof, and its local
+    minima."""
     known = {file.name: file for file in written}
     seconds = {frozen.name: frozen.second_minimum for frozen in every_instance()}
     entries = []

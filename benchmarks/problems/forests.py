@@ -24,7 +24,7 @@ DELTA = 0.05
 
 @cache
 def forest(dataset: str, count: int) -> tuple[NDArray[np.bool_], int]:
-    """Which tree errs on which example, and on how many examples the vote with equal weights errs."""
+    """Return which tree errs on which example, and on how many examples the vote with equal weights errs."""
     from sklearn import datasets
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.model_selection import train_test_split
@@ -38,12 +38,12 @@ def forest(dataset: str, count: int) -> tuple[NDArray[np.bool_], int]:
 
 
 def tandem(dataset: str, count: int, **bound: Any) -> Any:
-    """The problem of a forest's vote."""
+    """Return the problem of a forest's vote."""
     return pm.TandemProblem.from_errors(forest(dataset, count)[0], delta=DELTA, **bound)
 
 
 def problems() -> Iterator[Problem]:
-    """Bounds for the votes of all forests, by name."""
+    """Yield bounds for the votes of all forests, by name."""
     for (divergence, order), dataset, count in product(BOUNDS, DATASETS, SIZES):
         name, family = f"{dataset}-H{count}-{divergence}", f"forests, {dataset}"
         arguments = {"dataset": dataset, "count": count, "divergence": divergence, "order": order}
@@ -51,7 +51,7 @@ def problems() -> Iterator[Problem]:
 
 
 def vote_bounds() -> str:
-    """What each theorem says of the same votes, as a table of text: KL and kl, and Clopper and Pearson."""
+    """Return what each theorem says of the same votes, as a table of text: KL and kl, and Clopper and Pearson."""
     heads = ("equal weights", "softmax", "optimal", "first order", "hold-out")
     lines = [f"{'forest':<20}" + "".join(f"{head:>15}" for head in heads)]
     for dataset, count in product(DATASETS, SIZES):

@@ -44,7 +44,7 @@ def without_suffixes(model: Any) -> Iterator[None]:
 
 
 def nl_files(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
-    """The model as ``.nl`` with the names of variables in ``.col``, of constraints and objective in ``.row``.
+    """Return the model as ``.nl`` with the names of variables in ``.col``, of constraints and objective in ``.row``.
 
     The ``.nl`` has no comments: CasADi's reader and others take them for instructions.
     """
@@ -67,7 +67,7 @@ def _labelled(model: pyo.ConcreteModel, extension: str) -> str:
 
 
 def _gams(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
-    """With the solution in the listing, as exact as GAMS displays numbers, for ``pacb judge``."""
+    """Write the model with the solution in the listing, as exact as GAMS displays numbers, for ``pacb judge``."""
     text = _labelled(model, "gms")
     shown = ",\n".join(f"  {name}.l" for name in ["GAMS_OBJECTIVE", *re.findall(r"^(\w+)\.l = ", text, re.MULTILINE)])
     return {f"{stem}.gms": f"{text}\noption decimals = 8;\ndisplay\n{shown};\n".encode()}
@@ -103,7 +103,7 @@ def _latex(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
 
 
 def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
-    """What ``clarabel.load_from_file`` reads, with the weights as the first variables.
+    """Return what ``clarabel.load_from_file`` reads, with the weights as the first variables.
 
     Clarabel's problems have no constant: the bound is the value that it finds plus the file's ``offset``, which
     Clarabel passes over.
@@ -136,7 +136,8 @@ def _block(extension: str, problem: BoundProblem, stem: str) -> dict[str, bytes]
 
 
 def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
-    r"""The convex quadratic program that touches the bound at its minimum :math:`q^*`, for solvers such as HiGHS.
+    r"""Return the convex quadratic program that touches the bound at its minimum :math:`q^*`, for solvers such as
+    HiGHS.
 
     .. math:: \min_q\ F^* + F_L\,(L - L^*) + F_X\,(X - X^*), \quad X = \sum_i q_i^2/p_i, \quad L = \sum_i q_i l_i,
 
@@ -206,7 +207,7 @@ BELOW_ONE = 1e-12
 
 
 def mixture(problem: BoundProblem, posterior: np.ndarray) -> np.ndarray:
-    """A posterior of all, mixed with the prior until it keeps the floors."""
+    """Return a posterior of all, mixed with the prior until it keeps the floors."""
     return FLOOR_SHARE * problem.prior + (1.0 - FLOOR_SHARE) * posterior
 
 

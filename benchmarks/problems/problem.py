@@ -49,7 +49,7 @@ class Problem:
     dataset: str | None = None
 
     def build(self) -> BoundProblem:
-        """The problem itself."""
+        """Return the problem itself."""
         return self.make(**self.arguments)
 
     @cached_property
@@ -69,7 +69,7 @@ FACTS = tuple("problem_kind size m delta distance divergence order constant prio
 
 
 def facts(problem: BoundProblem) -> dict[str, object]:
-    """Those fields of a problem."""
+    """Return those fields of a problem."""
     prior = "uniform" if problem.uniform_prior else "given"
     constraints = None if problem.posteriors is None else problem.posteriors.describe()
     same = {name: getattr(problem, name) for name in FACTS[1:-2]}
@@ -80,7 +80,7 @@ _table = lru_cache(maxsize=32)(load_risk_table)
 
 
 def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> Any:
-    """The first ``count`` risks of an embedded table."""
+    """Return the first ``count`` risks of an embedded table."""
     table = _table(dataset)
     return KINDS[kind](table.risks(count), m=table.m, **bound)
 
@@ -88,7 +88,7 @@ def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> A
 def synthetic(
     count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", kind: str = "bound", **bound: Any
 ) -> Any:
-    """Risks of ``count`` classifiers measured on ``m`` examples, with true risks spread over [0.05, 0.5].
+    """Return risks of ``count`` classifiers measured on ``m`` examples, with true risks spread over [0.05, 0.5].
 
     Counts of errors are binomial, as measured risks are, so that large sets have many ties.
     """
@@ -103,19 +103,19 @@ def synthetic(
 
 
 def from_record(record: dict[str, Any]) -> Any:
-    """The problem in a JSON that ``pacb export`` wrote, by its fields."""
+    """Return the problem in a JSON that ``pacb export`` wrote, by its fields."""
     return problem_file.problem_of_record(problem_file.class_of(record), record)
 
 
 def from_file(path: str | Path) -> Problem:
-    """The recipe of such a file; only what defines the problem is read."""
+    """Return the recipe of such a file; only what defines the problem is read."""
     record, problem = problem_file.read_problem(path)
     name, family = (str(record.get(field, Path(path).stem)) for field in ("name", "dataset"))
     return Problem(name, family, from_record, {"record": problem_file.as_record(problem)}, problem.size)
 
 
 def of_risk_file(name: str, path: str, content: RiskFile, constraints: Sequence[Constraint], **bound: Any) -> Problem:
-    """The recipe of a risk file; with constraints it is their record."""
+    """Return the recipe of a risk file; with constraints it is their record."""
     arguments, size = {"risks": content.values, "prior": content.prior, **bound}, len(content.values)
     if not constraints:
         return Problem(name, path, BoundProblem, arguments, size)
@@ -124,14 +124,14 @@ def of_risk_file(name: str, path: str, content: RiskFile, constraints: Sequence[
 
 
 def table_problem(dataset: str, count: int, distance: str, constant: str = "exact", delta: float = 0.01) -> Problem:
-    """The χ² problem of an embedded table."""
+    """Return the χ² problem of an embedded table."""
     bound = {"distance": distance, "constant": constant, "delta": delta}
     name = f"{dataset}-H{count}-{distance}-{constant}"
     return Problem(name, UCI_FAMILY, from_table, {"dataset": dataset, "count": count, **bound}, count, dataset)
 
 
 def outside_problems() -> list[Problem]:
-    """Problems that other packages register."""
+    """Return problems that other packages register."""
     return [
         problem for problems in load_all(PROBLEMS_GROUP, lambda make: list(make())).values() for problem in problems
     ]

@@ -80,7 +80,7 @@ def read_solution(path: str | Path, size: int, columns: Iterable[Path] = ()) -> 
 
 
 def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
-    """The weights among the variables of a model."""
+    """Return the weights among the variables of a model."""
     last = max((int(found[1]) for name in variables if (found := re.fullmatch(r"q\[(\d+)\]", name))), default=-1)
     try:
         weights = np.array([variables[f"q[{i}]"] for i in range(size)])
@@ -92,7 +92,8 @@ def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
 
 
 def _named(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
-    """Variables by their names in the model: q(3) of .lp and q_3_ of .gms files are q[3]. The first value counts.
+    """Return variables by their names in the model: q(3) of .lp and q_3_ of .gms files are q[3]. The first value
+    counts.
 
     GAMS' EPS is a zero that is stored.
     """
@@ -134,7 +135,8 @@ def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
 
 
 def parse_sol(text: str) -> tuple[str, list[float], int | None]:
-    """The message, the variables' values and the result code of AMPL's ``.sol`` file; ValueError where it is none.
+    """Return the message, the variables' values and the result code of AMPL's ``.sol`` file; ValueError where it is
+    none.
 
     A program that found no point writes none: then there are no values.
     """
@@ -154,7 +156,7 @@ def parse_sol(text: str) -> tuple[str, list[float], int | None]:
 
 
 def _objective(message: str) -> tuple[float | None, float]:
-    """The value that solvers print after the word "objective", and half a unit of its last digit."""
+    """Return the value that solvers print after the word "objective", and half a unit of its last digit."""
     found = re.search(rf"\bobjective(?: value)?\s*+[:=]?\s*+{_NUMBER}", message, re.IGNORECASE)
     if found is None:
         return None, 0.0
@@ -197,7 +199,8 @@ def _read_gdx(path: Path, columns: list[Path]) -> SolutionFile:
 
 
 def parse_dump(text: str) -> SolutionFile:
-    """What ``gdxdump`` prints of the variables, whose levels it leaves out where they are zero, and of the status."""
+    """Return what ``gdxdump`` prints of the variables, whose levels it leaves out where they are zero, and of the
+    status."""
     levels = re.findall(r"^\w+ +Variable (\w+) /(?:L ([^, ]+))?", text, re.MULTILINE)
     variables = _named((name, level or "0") for name, level in levels)
     codes = dict(re.findall(r"^Scalar (MODELSTAT|SOLVESTAT)\b.* / (\d+)", text, re.MULTILINE))

@@ -19,12 +19,12 @@ PRIOR_SHARE = 1e-9
 
 
 def takes_start(solver: Solver) -> bool:
-    """Whether a method goes down from a posterior that it is given."""
+    """Return whether a method goes down from a posterior that it is given."""
     return solver.local and "start" in (solver.option_names() or ())
 
 
 def numbered_start(problem: BoundProblem, seed: int, number: int) -> npt.NDArray[np.float64]:
-    """One of a list of starts, whose concentrations take turns; the same whoever asks, and for however many."""
+    """Return one of a list of starts, whose concentrations take turns; the same whoever asks, and for however many."""
     random = np.random.default_rng([seed, problem.size, number])
     drawn = random.dirichlet(np.full(problem.size, CONCENTRATIONS[number % len(CONCENTRATIONS)]))
     mixed = (1.0 - PRIOR_SHARE) * drawn + PRIOR_SHARE * problem.prior

@@ -71,7 +71,7 @@ def write_report(
 
 
 def text(judged: Judged) -> str:
-    """What a run came to, for a terminal: the table of solvers and the verdict."""
+    """Return what a run came to, for a terminal: the table of solvers and the verdict."""
     runs, rows = judged.runs, []
     for row in judged.by_solver.itertuples():
         times = duration(row.median, 2), duration(row.ninety, 2), significant(row.relative, 2)
@@ -85,7 +85,7 @@ def text(judged: Judged) -> str:
 
 
 def caveats(runs: pd.DataFrame) -> Iterator[str]:
-    """Which times cannot be compared, and which solvers have none; here and in the report."""
+    """Yield which times cannot be compared, and which solvers have none; here and in the report."""
     if parallel := int(runs["parallel"].sum()):
         which = "All times" if parallel == len(runs) else f"The times of {counted(parallel, 'run')}"
         yield f"{which} were measured while other runs shared the machine; do not compare them with a serial run's."

@@ -33,7 +33,7 @@ class Content:
 
 
 def describe(judged: Judged, environments: Environments) -> Content:
-    """Everything the report says about the results of a run."""
+    """Return everything the report says about the results of a run."""
     runs, each = judged.runs, judged.comparable
     parts: list[Part | None] = []
     paper: tuple[Part, ...] = ()
@@ -125,7 +125,7 @@ def _findings(judged: Judged, looks: Looks) -> Iterator[Part]:
 
 
 def solvers_table(judged: Judged) -> Table:
-    """The one table: a row for each solver."""
+    """Return the one table: a row for each solver."""
     table, columns, classes = judged.by_solver.copy(), [SOLVER], pictures.classes(judged.comparable)
     heads = ["found"] if len(classes) == 1 else ["found, one minimum", "found, several minima"]
     for head, (title, rows) in zip(heads, classes.items(), strict=True):
@@ -200,7 +200,7 @@ def _software(runs: pd.DataFrame, used: dict[int, Description]) -> Part:
 
 
 def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
-    """A part for each question that the runs can answer; ``each`` are the rows on which solvers are compared."""
+    """Yield a part for each question that the runs can answer; ``each`` are the rows on which solvers are compared."""
     methods = [name for name in pictures.PAPER_METHODS if name in set(each["method"])]
     if len(methods) < 2 or each["minima"].isna().all() or (each["problem_kind"] == "tandem").all():
         return

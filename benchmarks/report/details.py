@@ -23,7 +23,7 @@ SOLVER, COUNT = Column("solver", "method", numeric=False), "{:.0f}".format
 
 
 def details(judged: Judged, looks: Looks) -> Iterator[Part]:
-    """Every part that the runs have something for."""
+    """Yield every part that the runs have something for."""
     each = judged.comparable
     yield from filter(None, [families(judged) if each["start"].nunique() == 1 else None, _bounds(judged)])
     if each[list(LEVELS)].notna().any(axis=None):
@@ -46,17 +46,17 @@ def details(judged: Judged, looks: Looks) -> Iterator[Part]:
 
 
 def milliseconds(seconds: float) -> str:
-    """Seconds in a column of milliseconds."""
+    """Return seconds in a column of milliseconds."""
     return significant(1e3 * seconds, 2)
 
 
 def part_of(anchor: str, title: str, columns: Sequence[Column], records: pd.DataFrame, text: str = "") -> Part:
-    """A part with one table, of the same name."""
+    """Return a part with one table, of the same name."""
     return Part(anchor, title, text, tables=(Table.of(anchor, "", columns, records),))
 
 
 def families(judged: Judged) -> Part | None:
-    """Optima found by each solver on each family: a count, or from several starts a rate."""
+    """Return optima found by each solver on each family: a count, or from several starts a rate."""
     each, names = judged.comparable, judged.comparable["family"]
     if names.nunique() < 2:
         return None
@@ -76,7 +76,7 @@ def families(judged: Judged) -> Part | None:
 
 
 def _bounds(judged: Judged) -> Part | None:
-    """Problems against solvers, where they are few."""
+    """Return problems against solvers, where they are few."""
     each, methods = judged.comparable, list(judged.by_solver["method"])
     if each["problem"].nunique() > MOST_PROBLEMS:
         return None

@@ -80,14 +80,14 @@ class Picture:
 
 
 def draw(name: str, description: str, figure: Figure, tips: Mapping[str, str] | None = None) -> Picture:
-    """A picture of a figure, drawn now while the style holds."""
+    """Return a picture of a figure, drawn now while the style holds."""
     picture = Picture(name, description, figure, tips or {})
     _ = picture.svg
     return picture
 
 
 def saved(figure: Any, file_format: str) -> bytes:
-    """The figure in a format, without a date: the same drawing gives the same file."""
+    """Return the figure in a format, without a date: the same drawing gives the same file."""
     from matplotlib import rc_context
 
     metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[file_format]
@@ -98,7 +98,7 @@ def saved(figure: Any, file_format: str) -> bytes:
 
 
 def new_axes(width: float, height: float) -> tuple[Figure, Axes]:
-    """A new figure with one pair of axes."""
+    """Return a new figure with one pair of axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -106,7 +106,7 @@ def new_axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def log_axis(axis: Axis, show: Callable[[float], str]) -> None:
-    """A logarithmic axis with plain labels."""
+    """Make an axis logarithmic, with plain labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     # Every axis has its letter; matplotlib does not declare it.

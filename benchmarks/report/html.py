@@ -8,7 +8,7 @@ from pacb_models.html import policy
 
 
 def render_page(package: str, name: str, /, **values: Any) -> str:
-    """A template of a package filled in, with the kit's; what comes from a log (names, messages) is escaped."""
+    """Return a template of a package filled in, with the kit's; what comes from a log (names, messages) is escaped."""
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     loader = DictLoader({"kit.html": read_file(__package__, "kit.html"), "page": read_file(package, name)})
@@ -23,7 +23,7 @@ def render_page(package: str, name: str, /, **values: Any) -> str:
 
 
 def render_text(package: str, name: str, /, **values: Any) -> str:
-    """A template of Markdown, LaTeX or SVG filled in; its marks, such as ``<< value >>``, mean nothing there."""
+    """Return a template of Markdown, LaTeX or SVG filled in; its marks, such as ``<< value >>``, mean nothing there."""
     from jinja2 import Environment, StrictUndefined
 
     marks = ("<%", "%>", "<<", ">>", "<#", "#>")
@@ -32,5 +32,5 @@ def render_text(package: str, name: str, /, **values: Any) -> str:
 
 
 def read_file(package: str, name: str) -> str:
-    """The text of a file that comes with a package."""
+    """Return the text of a file that comes with a package."""
     return (files(package) / name).read_text(encoding="utf-8")

@@ -25,7 +25,7 @@ class MissedProblem(NamedTuple):
 
 
 def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
-    """Problems that most methods missed, one of each family in turn, as far as they can be built again."""
+    """Return problems that most methods missed, one of each family in turn, as far as they can be built again."""
     each = each.drop_duplicates(["problem", "method"])
     problems = each[each["gap"] > CORRECT_GAP].groupby("problem", sort=False)
     counts = problems.agg(family=("family", "first"), dataset=("dataset", "first"), missed=("method", "size"))
@@ -46,7 +46,7 @@ def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
 
 
 def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
-    """The problem that a row is about, built again, with its certified optimum: a log holds names, not risks.
+    """Return the problem that a row is about, built again, with its certified optimum: a log holds names, not risks.
 
     None for a problem that does not come with this package, for one with constraints, since the path is that of all
     posteriors, and for another problem of the same name, which has another optimum.

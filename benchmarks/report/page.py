@@ -63,7 +63,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
 
 
 def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:
-    """The commands that measured the runs: all in one, or those from random starts apart from the others."""
+    """Return the commands that measured the runs: all in one, or those from random starts apart from the others."""
     local, drawn = runs["local"], runs["local"] & (runs["start"] != PRIOR)
     commands = []
     for rows in (runs[~drawn], runs[drawn]) if (local & ~drawn).any() and drawn.any() else (runs,):
@@ -77,7 +77,7 @@ def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:
 
 
 def figures_shown_by(page: Path) -> set[str]:
-    """The figures that the page of an earlier run shows: ours to remove, unlike others in the folder."""
+    """Return the figures that the page of an earlier run shows: ours to remove, unlike others in the folder."""
     text = page.read_text(encoding="utf-8") if page.exists() else _TITLE
     if not text.startswith(_TITLE):
         raise InputError("page", str(page), "it is no page of ours; choose another file")

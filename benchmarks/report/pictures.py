@@ -31,7 +31,7 @@ FILLS = dict(zip(Ending, ("#222222", "#8a2f00", "#d55e00", "#d0a030", "#d2e6d0",
 
 
 def looks_for(table: pd.DataFrame) -> Looks:
-    """The seven methods to name: the exact one, the paper's, other people's, then the best of each kind."""
+    """Return the seven methods to name: the exact one, the paper's, other people's, then the best of each kind."""
     from pacb_models.plugins import registered
     from pacb_models.solving.registry import SOLVERS_GROUP
 
@@ -45,7 +45,7 @@ def looks_for(table: pd.DataFrame) -> Looks:
 
 
 def classes(each: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Easy and hard problems: those with one local minimum (or an unknown number), and those with several."""
+    """Return easy and hard problems: those with one local minimum (or an unknown number), and those with several."""
     if each["minima"].isna().all():
         return {"All problems": each}
     several = each["minima"] > 1
@@ -64,7 +64,7 @@ class Chart:
         self.ends: list[Named] = []
 
     def plot(self, method: str, x: Any, y: Any, words: str, **look: Any) -> None:
-        """A curve, or a point, with words."""
+        """Draw a curve, or a point, with words."""
         look, gid = {**self.looks[method], **look}, f"{self.stem}-{self.number}:{method}"
         self.axis.plot(x, y, gid=gid, **look)
         self.tips[gid] = f"{method}: {words}"
@@ -72,7 +72,7 @@ class Chart:
         self.ends.append(Named(x[-1], y[-1], method, "#666666" if look["color"] == PALE else look["color"]))
 
     def picture(self, description: str, right: float = 1.0) -> Picture:
-        """The picture, with the names of points beside them, or the named curves named at the right."""
+        """Return the picture, with the names of points beside them, or the named curves named at the right."""
         settle(self.figure, right)
         named = [end for end in self.ends if end.name in self.looks.named]
         if right < 1.0:
@@ -83,7 +83,8 @@ class Chart:
 
 
 def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
-    """Optima found against the median time of the runs that found one, a mark for each method; easy and hard ones."""
+    """Return optima found against the median time of the runs that found one, a mark for each method; easy and hard
+    ones."""
     parts = classes(each)
     everybody = {title: verdict.by_solver(rows) for title, rows in parts.items()}
     tables = {title: table[(table["found"] > 0) & table["median"].notna()] for title, table in everybody.items()}
@@ -120,7 +121,7 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
 
 
 def matrix(judged: Judged) -> Picture:
-    """Problems against methods, coloured by outcome, family by family; those that most methods miss come first.
+    """Return problems against methods, coloured by outcome, family by family; those that most methods miss come first.
 
     An SVG of our own: a rectangle for neighbours of equal outcome, words for each problem.
     """
@@ -179,7 +180,8 @@ def _matrix_words(ends: pd.Series, methods: Sequence[str], problem: Any, size: f
 
 
 def growth_kinds(each: pd.DataFrame, most: int = 3) -> list[str]:
-    """The kinds of problem that were solved at two sizes at least; those with most problems, in order of appearance."""
+    """Return the kinds of problem that were solved at two sizes at least; those with most problems, in order of
+    appearance."""
     timed = each[each["found"] & each["total_seconds"].notna()]
     solved = timed.groupby("kind", sort=False).agg(sizes=("size", "nunique"), problems=("problem", "nunique"))
     solved = solved[solved["sizes"] > 1]
@@ -218,7 +220,7 @@ def growth(
 
 
 def _power(value: float) -> str:
-    """A number on an axis.
+    """Return a number on an axis.
 
     >>> _power(500.0), _power(1e5)
     ('500', '10⁵')
@@ -228,7 +230,7 @@ def _power(value: float) -> str:
 
 
 def kind_title(kind: str) -> str:
-    """A kind in words.
+    """Return a kind in words.
 
     >>> kind_title("kl"), kind_title("kl (renyi)")
     ('kl distance, χ²', 'kl distance, renyi')
@@ -238,7 +240,8 @@ def kind_title(kind: str) -> str:
 
 
 def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture:
-    """Dolan and Moré's performance profile: the share of problems solved within a multiple of the fastest time."""
+    """Return Dolan and Moré's performance profile: the share of problems solved within a multiple of the fastest
+    time."""
     # Without the methods that others ran, whose times we do not know.
     rows = rows[~rows["method"].isin(rows.loc[rows["total_seconds"].isna(), "method"])]
     times = rows[rows["found"]].groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
@@ -261,7 +264,8 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
 
 
 def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
-    """The bound along the path of posteriors, its minima, and the points where solvers ended; a picture for each."""
+    """Return the bound along the path of posteriors, its minima, and the points where solvers ended; a picture for
+    each."""
     drawn = []
     for number, case in enumerate(cases):
         curve, best = _near_the_ends(case.display), case.display.minima[0]
@@ -283,7 +287,7 @@ def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> t
 
 
 def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
-    """The part of the curve where minima and ends are, if this is a small one; else the whole curve."""
+    """Return the part of the curve where minima and ends are, if this is a small one; else the whole curve."""
     places = [minimum.empirical_risk for minimum in display.minima] + [end.empirical_risk for end in display.ends]
     length = np.ptp(display.curve.risk)
     width = max(np.ptp(places), 0.01 * length)
@@ -296,7 +300,7 @@ def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
 
 
 def _names(names: Sequence[str], looks: Looks, most: int = 2) -> str:
-    """The names of those who ended in one point, the known ones first.
+    """Return the names of those who ended in one point, the known ones first.
 
     >>> _names(["a", "b", "c", "d", "e"], Looks(["d"]))
     'd, a and 3 more'
@@ -307,7 +311,7 @@ def _names(names: Sequence[str], looks: Looks, most: int = 2) -> str:
 
 
 def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Looks) -> Picture:
-    """Optima found by a few methods on each class of problems, with the interval of the share."""
+    """Return optima found by a few methods on each class of problems, with the interval of the share."""
     figure, axis = new_axes(7.4, 0.9 + 0.34 * len(parts) * len(methods))
     labels, place = [], 0.0
     for title, rows in parts.items():
@@ -333,7 +337,7 @@ def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Loo
 
 
 def starts_needed(each: pd.DataFrame, methods: Sequence[str], looks: Looks) -> Picture:
-    """The share of problems whose optimum one of n starts finds, on average over which starts these are."""
+    """Return the share of problems whose optimum one of n starts finds, on average over which starts these are."""
     from matplotlib.ticker import MaxNLocator
     from scipy.special import comb
 

@@ -55,7 +55,7 @@ class Column(NamedTuple):
     text: str = ""
 
     def entry(self, record: pd.Series) -> Entry:
-        """What it shows of a record."""
+        """Return what it shows of a record."""
         value = record[self.key]
         if not self.numeric:
             return Entry(self.show(value))
@@ -79,7 +79,7 @@ class Table:
     def of(
         cls, name: str, title: str, columns: Sequence[Column], records: pd.DataFrame, notes: Sequence[str] = ()
     ) -> Table:
-        """The columns of a data frame, each shown its way; the first says what a row is about."""
+        """Return the columns of a data frame, each shown its way; the first says what a row is about."""
         rows = [[column.entry(record) for column in columns] for _, record in records.iterrows()]
         words = tuple(place for place, column in enumerate(columns) if not column.numeric)
         first, *others = (column.title for column in columns)
@@ -125,7 +125,7 @@ class Part:
 
 
 def as_markdown(table: Table) -> str:
-    """A pipe table. Markdown has one line of headings, so a group's title goes before each of its columns."""
+    """Return a pipe table. Markdown has one line of headings, so a group's title goes before each of its columns."""
     titles = [f"{group.title} {column}".strip() for group in table.groups for column in group.columns]
     marks = ["---:" if numeric else "---" for numeric in table.numeric]
     lines = [f"**{markdown_text(table.title)}**", ""] if table.title else []
@@ -138,12 +138,12 @@ def as_markdown(table: Table) -> str:
 
 
 def pipes(texts: Any) -> str:
-    """A line of a Markdown table."""
+    """Return a line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is, on one line; pipes are left to :func:`pipes`.
+    """Return text that Markdown shows as it is, on one line; pipes are left to :func:`pipes`.
 
     >>> markdown_text("<b>*a*</b>\\n[x](y)")
     '&lt;b&gt;\\\\*a\\\\*&lt;/b&gt; \\\\[x\\\\](y)'
@@ -154,7 +154,8 @@ def markdown_text(text: str) -> str:
 
 
 def as_latex(table: Table, caption: str = "") -> str:
-    """A floating table in the style of booktabs, no wider than the page; ``caption`` is for one without a title."""
+    """Return a floating table in the style of booktabs, no wider than the page; ``caption`` is for one without a
+    title."""
     fonts = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
     texts = [[fonts.get(cell.kind, "%s") % latex_text(cell.text) for cell in row] for row in table.rows]
     headings = [(latex_text(group.title), latex_text(column)) for group in table.groups for column in group.columns]
@@ -197,7 +198,7 @@ _WORDS = {
 
 
 def latex_text(text: str) -> str:
-    """Text that LaTeX prints as it is, in ASCII.
+    """Return text that LaTeX prints as it is, in ASCII.
 
     >>> latex_text("50 % of χ²_a")
     '50 \\\\% of $\\\\chi$$^2$\\\\_a'

@@ -11,7 +11,7 @@ _UNITS = ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Decimal notation with so many significant digits.
+    """Return decimal notation with so many significant digits.
 
     >>> significant(0.0123456), significant(1234.5), significant(99.96)
     ('0.0123', '1230', '100')
@@ -27,7 +27,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def scientific(value: float) -> str:
-    """Two digits and a power of ten; a dash where there is no number.
+    """Return two digits and a power of ten; a dash where there is no number.
 
     >>> scientific(1.234e-8), scientific(0.0), scientific(float("nan"))
     ('1.2e-08', '0', '–')
@@ -38,7 +38,7 @@ def scientific(value: float) -> str:
 
 
 def duration(seconds: float, digits: int = 3) -> str:
-    """Seconds in the unit that suits them; a dash where nothing was measured.
+    """Return seconds in the unit that suits them; a dash where nothing was measured.
 
     >>> duration(0.000153), duration(0.0153), duration(2.5), duration(90), duration(float("nan"))
     ('153 µs', '15.3 ms', '2.50 s', '1.50 min', '–')
@@ -50,7 +50,7 @@ def duration(seconds: float, digits: int = 3) -> str:
 
 
 def percent(share: float) -> str:
-    """A share of one. Only all is called 100 %, only nothing 0 %.
+    """Return a share of one. Only all is called 100 %, only nothing 0 %.
 
     >>> percent(0.5), percent(0.99999), percent(1.0), percent(1e-6)
     ('50 %', '99.9 %', '100 %', '0.1 %')
@@ -64,7 +64,7 @@ def percent(share: float) -> str:
 
 
 def listed(words: Sequence[object]) -> str:
-    """A list in a sentence.
+    """Return a list in a sentence.
 
     >>> listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
     ('', 'a', 'a and b', 'a, b and c')
@@ -74,7 +74,7 @@ def listed(words: Sequence[object]) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """A number and its noun.
+    """Return a number and its noun.
 
     >>> counted(1, "run"), counted(2, "run")
     ('1 run', '2 runs')
@@ -83,7 +83,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def filled(text: str, **values: Any) -> str:
-    """A text of a file, whose line breaks are blanks, with what is computed in the place of its braces.
+    """Return a text of a file, whose line breaks are blanks, with what is computed in the place of its braces.
 
     >>> filled("one\\n  and {other}", other="two")
     'one and two'
@@ -95,5 +95,5 @@ _TEXTS: dict[str, str] = tomllib.loads(Path(__file__).with_name("texts.toml").re
 
 
 def said(anchor: str, **values: Any) -> str:
-    """What the report says of a part."""
+    """Return what the report says of a part."""
     return filled(_TEXTS[anchor], **values)

@@ -88,17 +88,17 @@ def svms(X: np.ndarray) -> Members:
 
 
 def scaled_svms(X: np.ndarray) -> Members:
-    """The same on scaled features."""
+    """Return the same on scaled features."""
     return [(name, make_pipeline(StandardScaler(), member)) for name, member in svms(StandardScaler().fit_transform(X))]
 
 
 def trees(X: np.ndarray, count: int = 100) -> Members:
-    """Random trees, as in a forest that does not resample."""
+    """Return random trees, as in a forest that does not resample."""
     return [(f"tree {index}", DecisionTreeClassifier(max_features="sqrt")) for index in range(count)]
 
 
 def mixed(X: np.ndarray) -> Members:
-    """What somebody would try on a table."""
+    """Return what somebody would try on a table."""
     scaled: Members = [(f"logistic C={C:g}", LogisticRegression(C=C, max_iter=1000)) for C in (0.01, 0.1, 1.0, 10.0)]
     scaled += [(f"SVM C={C:g}", SVC(C=C)) for C in (0.3, 1.0, 3.0, 10.0, 30.0)]
     scaled += [(f"{k} neighbours", KNeighborsClassifier(k)) for k in (3, 9, 25)]
@@ -112,13 +112,13 @@ def mixed(X: np.ndarray) -> Members:
 
 
 def _diabetes() -> tuple[np.ndarray, np.ndarray]:
-    """Whether the disease has progressed by more than the median."""
+    """Return whether the disease has progressed by more than the median."""
     X, y = load_diabetes(return_X_y=True)
     return X, (y > np.median(y)).astype(int)
 
 
 def _ringnorm() -> tuple[np.ndarray, np.ndarray]:
-    """Breiman's: twenty normal variables, with variance 4, or with mean 2/sqrt(20)."""
+    """Return Breiman's: twenty normal variables, with variance 4, or with mean 2/sqrt(20)."""
     random = np.random.RandomState(0)
     y = random.randint(2, size=1500)
     noise = random.standard_normal((1500, 20))
@@ -142,7 +142,7 @@ FRESH: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
 
 
 def cases(data_dir: str | None = None) -> dict[str, Case]:
-    """By name: breast cancer and digits with SVMs and with trees, and the nine UCI data sets with a mixed set.
+    """Return, by name, breast cancer and digits with SVMs and with trees, and the nine UCI data sets with a mixed set.
 
     Bupa without the feature that its classes were made from.
     """
@@ -155,7 +155,7 @@ def cases(data_dir: str | None = None) -> dict[str, Case]:
 
 
 def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: int | None = None) -> Rows:
-    """All methods on one split; ``split`` is its seed, ``held_out_share`` a part of what is not for testing."""
+    """Return all methods on one split; ``split`` is its seed, ``held_out_share`` a part of what is not for testing."""
     X, y = case.load()
     order = np.random.RandomState(split).permutation(len(y))
     tested, rest = np.split(order, [round(TEST_SHARE * len(y))])
@@ -176,10 +176,10 @@ def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: in
 def compared(
     model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray, test_ballots: np.ndarray, y_test: np.ndarray
 ) -> dict[str, tuple[float, float]]:
-    """Certificate and test error of each method on the same members and the same held-out examples."""
+    """Return certificate and test error of each method on the same members and the same held-out examples."""
 
     def wrong_on(ballots: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Which candidates err on which examples, votes first."""
+        """Return which candidates err on which examples, votes first."""
         opinions = np.searchsorted(model.classes_, ballots)
         return model.classes_[poll(model.candidates_, opinions, len(y), len(model.classes_)).choices] != y
 
@@ -221,7 +221,7 @@ def compared(
 
 
 def fixed_level(rate: float, m: int) -> float:
-    """An error rate and two standard errors of m examples; not below what passes without an error."""
+    """Return an error rate and two standard errors of m examples; not below what passes without an error."""
     return float(np.clip(rate + 2.0 * math.sqrt(rate * (1.0 - rate) / m), clopper_pearson(0, m, DELTA), 0.99))
 
 
@@ -230,13 +230,13 @@ def _limit(errors: Any, m: int) -> float:
 
 
 def _smallest(errors: np.ndarray, m: int, prior: np.ndarray, of: np.ndarray | None = None) -> tuple[float, int]:
-    """The smallest limit of one candidate with this prior, and which it is."""
+    """Return the smallest limit of one candidate with this prior, and which it is."""
     certificate = certify(errors, m, delta=DELTA, prior=prior)
     return certificate.single_bound, certificate.single if of is None else int(of[certificate.single])
 
 
 def _chosen_on_a_part(wrong: np.ndarray, among: np.ndarray, share: float) -> tuple[float, int]:
-    """The fewest errors on the first rows, votes before singles; the limit of its errors on the others."""
+    """Return the fewest errors on the first rows, votes before singles; the limit of its errors on the others."""
     rows = wrong.shape[1]
     first = math.ceil(share * rows)
     index = int(among[np.argmin(np.count_nonzero(wrong[among, :first], axis=1))])
@@ -260,7 +260,7 @@ class Ratio(NamedTuple):
 
 
 def ratio(rows: pd.DataFrame, others: pd.DataFrame) -> Ratio:
-    """Of ``rows`` to ``others`` of the same cases and splits: ratios of the cases' mean certificates."""
+    """Return, of ``rows`` to ``others`` of the same cases and splits, ratios of the cases' mean certificates."""
     columns = [*FIELDS, *(f"{field}_other" for field in FIELDS)]
     means = rows.merge(others, on=["case", "split"], suffixes=("", "_other")).groupby("case")[columns].mean()
     quotients = means["certificate"] / means["certificate_other"]
@@ -269,14 +269,14 @@ def ratio(rows: pd.DataFrame, others: pd.DataFrame) -> Ratio:
 
 
 def geometric_mean(values: np.ndarray) -> tuple[float, float]:
-    """The geometric mean and its standard error."""
+    """Return the geometric mean and its standard error."""
     logs = np.log(values)
     mean = float(np.exp(logs.mean()))
     return mean, mean * float(logs.std(ddof=1)) / math.sqrt(logs.size) if logs.size > 1 else math.nan
 
 
 def ratios(rows: pd.DataFrame) -> str:
-    """Every method beside the default one, on the cases that it was chosen on and on fresh ones; every share."""
+    """Return every method beside the default one, on the cases that it was chosen on and on fresh ones; every share."""
     lines = []
     for title, fresh in (("cases that had a part in choosing", False), ("data sets that had none", True)):
         own = rows[rows["case"].isin(FRESH) == fresh]

@@ -58,7 +58,7 @@ def measure(split: int, data: str, sizes: Sequence[int] = SIZES, data_dir: str |
 
 
 def means(rows: pd.DataFrame) -> str:
-    """Means of the splits of each data set and size, and how choosing compares over the data sets."""
+    """Return means of the splits of each data set and size, and how choosing compares over the data sets."""
     parts = []
     for size, of_size in rows.groupby("size"):
         means = of_size.groupby("data", sort=False)[list(WAYS)].mean()

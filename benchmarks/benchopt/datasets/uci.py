@@ -15,6 +15,6 @@ class Dataset(BaseDataset):
     test_parameters = {"dataset": ["wdbc"], "H": [50]}
 
     def get_data(self):
-        """Risks, and the number of examples they were measured on."""
+        """Return risks, and the number of examples they were measured on."""
         table = load_risk_table(self.dataset)
         return {"risks": table.risks(self.H), "m": table.m}

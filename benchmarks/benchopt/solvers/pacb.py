@@ -35,5 +35,5 @@ class Solver(BaseSolver):
         self.solution = pm.solve(self.problem, self.solver, merge=False)
 
     def get_result(self):
-        """The posterior."""
+        """Return the posterior."""
         return {"posterior": self.solution.posterior}

@@ -50,7 +50,7 @@ def _panel(cells: Cells, quantity: str) -> Table:
 
 
 def tightest(cells: Cells, dataset: str, quantity: str, version: str) -> str:
-    """The distance with the smallest value."""
+    """Return the distance with the smallest value."""
     return min(DISTANCES, key=lambda distance: cells[dataset, ALL_CLASSIFIERS, distance, quantity][version])
 
 
@@ -67,12 +67,12 @@ _LEGEND: tuple[tuple[str, str, Look], ...] = (
 
 
 def _kl_wins(cells: Cells) -> int:
-    """On how many data sets kl is the tightest with exact constants."""
+    """Return on how many data sets kl is the tightest with exact constants."""
     return sum(tightest(cells, dataset, "bound", CORRECTED) == "kl" for dataset in PAPER_DATASETS)
 
 
 def _draw(cells: Cells) -> Figure:
-    """A line for each distance of each data set, from one bound to the other."""
+    """Return a line for each distance of each data set, from one bound to the other."""
     figure, axis = line_per_dataset(6.2, "optimal bound on the risk (H = 1990, δ = 0.01)")
     for (line, dataset), (place, distance) in product(enumerate(PAPER_DATASETS), enumerate(DISTANCES)):
         values = cells[dataset, ALL_CLASSIFIERS, distance, "bound"]
@@ -134,7 +134,7 @@ def _fill_divergences(study: Study, cells: Cells) -> None:
 
 
 def _verdicts(cells: Cells, version: str) -> dict[str, str]:
-    """What becomes of the four claims, over all data sets and the three distances that both have."""
+    """Return what becomes of the four claims, over all data sets and the three distances that both have."""
     pairs = list(product(PAPER_DATASETS, DISTANCES))
 
     def values(divergence: str, quantity: str) -> list[float]:

@@ -41,7 +41,7 @@ def _sizes() -> list[int]:
 
 
 def _maximiser(m: int) -> float:
-    """The l above one half where E[kl(k/m, l)²] is largest."""
+    """Return the l above one half where E[kl(k/m, l)²] is largest."""
     # The maximum lies near 1 - 2.64/m, and the curve has one hump there.
     found = minimize_scalar(lambda x: -moment_curve("kl", m, 1.0 - x / m), bounds=(1.0, 5.0), method="bounded")
     return float(1.0 - found.x / m)
@@ -87,7 +87,7 @@ GRID = np.arange(0, 1001) / 1000
 
 
 def papers_curve(distance: str, m: int, l: np.ndarray) -> np.ndarray:
-    """The paper's moment; the squared distance's, a fourth central moment over m⁴, lost a square on l(1 − l)."""
+    """Return the paper's moment; the squared distance's, a fourth central moment over m⁴, lost a square on l(1 − l)."""
     if distance == "kl":
         return np.asarray(moment_curve("kl", m, l, "paper"))
     x = l * (1.0 - l)

@@ -81,7 +81,7 @@ def _fill_choice(study: Study, cells: Cells) -> None:
 
 
 def _add_posterior(cells: Cells, study: Study, dataset: str, version: str, baseline: CrossValidation) -> float:
-    """The posterior's test error and bound, what separates it from cross-validation, and the seconds it took."""
+    """Return the posterior's test error and bound, what separates it from cross-validation, and the seconds it took."""
     started = time.perf_counter()
     solution = pm.solve(study.problem(dataset, ALL_CLASSIFIERS, "squared", version), "frontier")
     seconds = time.perf_counter() - started
@@ -96,7 +96,7 @@ def _add_posterior(cells: Cells, study: Study, dataset: str, version: str, basel
 
 
 def significantly_lower(delta: float, relative: float | None) -> str:
-    """Whose test error is lower by more than a fifth of the cross-validation error."""
+    """Return whose test error is lower by more than a fifth of the cross-validation error."""
     if delta == 0.0 or (relative is not None and abs(relative) <= _SIGNIFICANT):
         return "none"
     return "cv" if delta < 0.0 else "pac-bayes"

@@ -47,7 +47,7 @@ _VALID = list(BOUNDS)[:-1]
 
 
 def _counts(study: Study, dataset: str, which: object) -> tuple[np.ndarray, int]:
-    """Error counts and m of one set of classifiers."""
+    """Return error counts and m of one set of classifiers."""
     table = study.other_grid[dataset] if which == _OTHER_GRID else study.tables[dataset]
     return table.validation_errors[: None if which == _OTHER_GRID else which], table.m
 
@@ -75,12 +75,12 @@ def _all_bounds(errors: np.ndarray, m: int, delta: float) -> dict[str, float]:
 
 
 def _quantity_at(delta: float) -> str:
-    """The name of a bound at δ."""
+    """Return the name of a bound at δ."""
     return f"bound at {delta:g}"
 
 
 def _beaten(cells: Cells, delta: float, name: str, by: str) -> int:
-    """On how many data sets one bound of all classifiers is above another."""
+    """Return on how many data sets one bound of all classifiers is above another."""
     pairs = (
         [cells[dataset, ALL_CLASSIFIERS, each, _quantity_at(delta)][REPRODUCED] for each in (name, by)]
         for dataset in PAPER_DATASETS
@@ -117,7 +117,7 @@ _DRAWN_DELTA = 0.05
 
 
 def _draw(cells: Cells) -> Figure:
-    """A mark for each bound of each data set."""
+    """Return a mark for each bound of each data set."""
     figure, axis = line_per_dataset(5.2, f"bound on the risk (H = {ALL_CLASSIFIERS}, δ = {_DRAWN_DELTA:g})")
     for (line, dataset), (position, name) in product(enumerate(PAPER_DATASETS), enumerate(BOUNDS)):
         title, look = BOUNDS[name]
@@ -167,7 +167,7 @@ def _fill_minima(study: Study, cells: Cells) -> None:
 
 
 def minima(risks: np.ndarray, m: int, distance: str, divergence: str, order: float) -> dict[str, float]:
-    """The least bounds, and how far the posteriors with and without change of measure are apart."""
+    """Return the least bounds, and how far the posteriors with and without change of measure are apart."""
     found, moved = {}, {}
     for constant in _CONSTANTS:
         posteriors = []
@@ -180,7 +180,7 @@ def minima(risks: np.ndarray, m: int, distance: str, divergence: str, order: flo
 
 
 def _table(cells: Cells) -> Table:
-    """Rows are pairs on data sets."""
+    """Return a row for each pair on data sets."""
     groups = (
         Group("", ("data set", "bound")),
         Group("two-sided constant", ("with change of measure", "direct")),
@@ -208,7 +208,7 @@ _STEPS: tuple[tuple[str, str, Look], ...] = (
 
 
 def _draw_minima(cells: Cells) -> Figure:
-    """A panel for each data set, a line for each bound: the least bounds as shares of the usual one."""
+    """Return a panel for each data set, a line for each bound: the least bounds as shares of the usual one."""
     names = [name for name, *_ in BOUND_PAIRS]
 
     def draw(axis: Axes, dataset: str) -> None:

@@ -37,7 +37,8 @@ def _fill_supports(study: Study, cells: Cells) -> None:
 
 
 def components(risks: np.ndarray, coefficient: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""The terms of :math:`B^*(H') = \bar l_{H'} + \sqrt{c^2 H/H' - var_{H'}}` for all H'; NaN without a root."""
+    r"""Return the terms of :math:`B^*(H') = \bar l_{H'} + \sqrt{c^2 H/H' - var_{H'}}` for all H'; NaN without a
+    root."""
     ordered = np.sort(risks)
     sizes = np.arange(1, len(risks) + 1)
     shifted = ordered - ordered[0]
@@ -48,7 +49,7 @@ def components(risks: np.ndarray, coefficient: float) -> tuple[np.ndarray, np.nd
 
 
 def _draw_supports(cells: Cells) -> Figure:
-    """Mean risk, root term and their sum."""
+    """Return mean risk, root term and their sum."""
     panels = cells.rows()
     figure, axes = grid_of_axes(1, len(panels), 8.0, 3.6)
     for axis, (place, panel) in zip(axes, panels.items()):
@@ -91,7 +92,7 @@ def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versi
 
 
 def _curve(problem: pm.BoundProblem) -> Values:
-    """The optimal weights against risk, and how far those of the other methods are from them at most."""
+    """Return the optimal weights against risk, and how far those of the other methods are from them at most."""
     solution = pm.solve(problem, "frontier")
     # Classifiers of equal risk have equal weight.
     risks, first = np.unique(problem.risks, return_index=True)
@@ -106,7 +107,7 @@ def _curve(problem: pm.BoundProblem) -> Values:
 
 
 def _draw_weights(cells: Cells, versions: Mapping[str, str]) -> Figure:
-    """A panel for each version, a curve for each δ."""
+    """Return a panel for each version, a curve for each δ."""
     figure, axes = grid_of_axes(1, len(versions), 1.2 + 3.2 * len(versions), 3.7)
     for axis, (title, version) in zip(axes, versions.items()):
         curves = cells.rows(version)
@@ -125,7 +126,7 @@ def _draw_weights(cells: Cells, versions: Mapping[str, str]) -> Figure:
 
 
 def _agreement(cells: Cells) -> dict[str, str]:
-    """How far the weights of the other methods are from those drawn."""
+    """Return how far the weights of the other methods are from those drawn."""
     said = []
     for name, title in COMPARED.items():
         if offs := [off for place, values in cells.items() if place.quantity == name for off in values.values()]:
@@ -153,7 +154,7 @@ MANY_DELTAS = np.geomspace(0.001, 0.5, 28)
 
 
 def _fill_against_delta(study: Study, cells: Cells) -> None:
-    """Support sizes of every distance with both constants."""
+    """Fill in support sizes of every distance with both constants."""
     for position, dataset in enumerate(PAPER_DATASETS):
         study.report("supports", position, len(PAPER_DATASETS))
         for version, distance in product((REPRODUCED, CORRECTED), DISTANCES):
@@ -172,7 +173,7 @@ _LINES = [
 
 
 def _draw_against_delta(cells: Cells) -> Figure:
-    """A panel for each data set."""
+    """Return a panel for each data set."""
 
     def draw(axis: Axes, dataset: str) -> None:
         for distance, version, style, label in _LINES:
@@ -199,7 +200,7 @@ _RATIO_CLAIMED = ("spambase", "bupa")
 
 
 def classifiers_for(posterior: np.ndarray, risks: np.ndarray, level: float) -> int:
-    """N(α): the number of classifiers, by increasing risk, that hold the share ``level`` of the weight.
+    """Return N(α): the number of classifiers, by increasing risk, that hold the share ``level`` of the weight.
 
     >>> classifiers_for(np.array([0.5, 0.2, 0.3]), np.array([0.1, 0.3, 0.2]), 0.8)
     2
@@ -210,12 +211,12 @@ def classifiers_for(posterior: np.ndarray, risks: np.ndarray, level: float) -> i
 
 
 def mass_by_risk(posterior: np.ndarray, risks: np.ndarray) -> np.ndarray:
-    """The weight of the first one, two, … classifiers by increasing risk."""
+    """Return the weight of the first one, two, … classifiers by increasing risk."""
     return np.cumsum(posterior[np.argsort(risks, kind="stable")])
 
 
 def concentration(posterior: np.ndarray) -> float:
-    """What the paper calls HHI: the root of the sum of squares (the usual index is the sum itself)."""
+    """Return what the paper calls HHI: the root of the sum of squares (the usual index is the sum itself)."""
     return float(np.sqrt(np.sum(posterior**2)))
 
 
@@ -264,7 +265,7 @@ _ROWS = (REPRODUCED, CORRECTED)
 
 
 def _fill_distributions(study: Study, cells: Cells) -> None:
-    """The weight of the first one, two, … classifiers."""
+    """Fill in the weight of the first one, two, … classifiers."""
     for version, dataset, distance in product(_ROWS, _PANELS, DISTANCES):
         problem = study.problem(dataset, LARGE_SIZE, distance, version)
         mass = mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks)
@@ -272,7 +273,7 @@ def _fill_distributions(study: Study, cells: Cells) -> None:
 
 
 def _draw_distributions(cells: Cells) -> Figure:
-    """A row for each version, a column for each data set."""
+    """Return a row for each version, a column for each data set."""
     figure, axes = grid_of_axes(2, len(_PANELS), 11.0, 5.0, sharex=True, sharey=True)
     for axis, (version, dataset) in zip(axes, product(_ROWS, _PANELS)):
         axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")

@@ -64,7 +64,7 @@ def _fill(study: Study, cells: Cells) -> None:
 
 
 def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> list[tuple[str, str, Values]]:
-    """All numbers of one data set and size: versions, methods and their values."""
+    """Return all numbers of one data set and size: versions, methods and their values."""
     found: list[tuple[str, str, Values]] = []
     for version, problem in problems.items():
         fixed_point, minimum = pm.solve(problem, "subset-search"), pm.solve(problem, "frontier")
@@ -96,7 +96,8 @@ def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> Val
 
 
 def status_from_zero(problem: BoundProblem) -> str:
-    """How Ipopt ends as the paper may have run it: its formulation, every option at its default, every variable zero.
+    """Return how Ipopt ends as the paper may have run it: its formulation, every option at its default, every variable
+    zero.
 
     The paper names no starting point; AMPL starts variables at zero unless it is told otherwise.
     """
@@ -166,7 +167,7 @@ def _words_of(letter: str | None) -> str:
 
 
 def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> Values:
-    """The cell, with Waveform's cells of H = 200 put right: the paper has its bounds among the test errors."""
+    """Return the cell, with Waveform's cells of H = 200 put right: the paper has its bounds among the test errors."""
     values = cells[dataset, size, method, quantity]
     if (dataset, str(size)) != ("waveform", "200"):
         return values
@@ -175,18 +176,18 @@ def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: st
 
 
 def letter_of(cells: Cells, dataset: str, size: object, quantity: str = "status") -> str:
-    """The letter that the paper prints beside a value of Ipopt; "" where there is none."""
+    """Return the letter that the paper prints beside a value of Ipopt; "" where there is none."""
     return cells[dataset, size, "ipopt", quantity].get(PRINTED, "").replace("none", "")
 
 
 def _e_rule(cells: Cells, version: str) -> int:
-    """In how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
+    """Return in how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
     risky = {place: cells[*place, "direct", "start_risk"][version] > 1.0 for place in PLACES}
     return sum(too_large == (letter_of(cells, *place) == "E") for place, too_large in risky.items())
 
 
 def early_breaks(cells: Cells, version: str) -> dict[tuple[str, int], float]:
-    """By how much Algorithm 1 misses the minimum, in the cells where it stops before."""
+    """Return by how much Algorithm 1 misses the minimum, in the cells where it stops before."""
     missed = {}
     for place in PLACES:
         found, least = (cells[*place, method, "bound"][version] for method in ("fixed-point", "frontier"))
@@ -244,7 +245,8 @@ def _fill_ccp(study: Study, cells: Cells) -> None:
 def run_method(
     problem: BoundProblem, test_risks: np.ndarray, method: str, starts: int, seed: int
 ) -> dict[str, np.ndarray]:
-    """Bounds, test errors and moves from the same random starts; nothing where the paper's procedure does not exist."""
+    """Return bounds, test errors and moves from the same random starts; nothing where the paper's procedure does not
+    exist."""
     # Uniform on the simplex: Dirichlet with all parameters one.
     posteriors = np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
     if method == "random":
@@ -266,7 +268,7 @@ def run_method(
 
 
 def statistics_of(values: np.ndarray) -> dict[str, float]:
-    """Range, mean and the standard deviation as R has it."""
+    """Return range, mean and the standard deviation as R has it."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean()), "sd": spread}
 
@@ -294,7 +296,7 @@ def _panel_of_ccp(cells: Cells, quantity: str, version: str) -> Table:
 
 
 def _summary(cells: Cells, dataset: str, method: str, quantity: str, version: str) -> tuple[str, str]:
-    """Range and mean with the standard deviation; "NA" for both where the paper prints that."""
+    """Return range and mean with the standard deviation; "NA" for both where the paper prints that."""
     values = (cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS)
     least, most, mean, spread = (as_text(value.get(version)) for value in values)
     return (mean, mean) if mean in ("NA", NONE) else (f"[{least}, {most}]", f"{mean} ± {spread}")

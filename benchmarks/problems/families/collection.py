@@ -40,8 +40,8 @@ class Instance(Problem):
 
 
 def data_digest(problem: BoundProblem) -> str:
-    """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision), or of
-    a constraint (as JSON).
+    """Return sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision),
+    or of a constraint (as JSON).
     """
     data = problem.risks.astype("<f8").tobytes() + problem.prior.astype("<f8").tobytes()
     data += b"".join(json.dumps(each.as_record(), sort_keys=True).encode() for each in problem.constraints)
@@ -50,7 +50,7 @@ def data_digest(problem: BoundProblem) -> str:
 
 @cache
 def instances(collection: str = HARD) -> tuple[Instance, ...]:
-    """All instances of a collection, family after family."""
+    """Return all instances of a collection, family after family."""
     text = files(__package__).joinpath(f"{collection}.csv").read_text(encoding="utf-8")
     found = []
     for row in csv.DictReader(text.splitlines()):
@@ -68,12 +68,12 @@ def instances(collection: str = HARD) -> tuple[Instance, ...]:
 
 
 def every_instance() -> tuple[Instance, ...]:
-    """Those of all collections."""
+    """Return those of all collections."""
     return tuple(found for collection in COLLECTIONS for found in instances(collection))
 
 
 def instance(name: str) -> Instance:
-    """The instance of that name."""
+    """Return the instance of that name."""
     for candidate in every_instance():
         if candidate.name == name:
             return candidate

@@ -18,12 +18,12 @@ from ...experiments.risk_table import RiskTable
 
 
 def available() -> list[str]:
-    """Names of the data sets with embedded tables, in the paper's order, and Bupa without the leak."""
+    """Return names of the data sets with embedded tables, in the paper's order, and Bupa without the leak."""
     return list(LOADERS)
 
 
 def load_risk_table(name: str, grid: str = "paper") -> RiskTable:
-    """The embedded table of a data set: 1990 SVMs for the grid "paper", 160 for "arithmetic-geometric"."""
+    """Return the embedded table of a data set: 1990 SVMs for the grid "paper", 160 for "arithmetic-geometric"."""
     check_choice("name", name, tuple(LOADERS))
     check_choice("grid", grid, tuple(GRIDS))
     file = files(__name__) / (f"{name}.csv" if grid == "paper" else f"{name}-{grid}.csv")

@@ -51,7 +51,7 @@ print(json.dumps(found))
 
 
 def best_seconds_of(checkout: Path, size: int) -> dict[str, list[float]]:
-    """The best seconds in a process that imports the package from a checkout."""
+    """Return the best seconds in a process that imports the package from a checkout."""
     # Earlier commits stumble over a __pycache__ in the folder that they lay out.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
     output = partial(subprocess.check_output, env=environment, text=True)

@@ -23,7 +23,7 @@ TARGET = "label"
 
 
 def write(folder: Path, rows: int, columns: int, kind: str) -> int:
-    """Labels of three classes and predictions with 1 to 30 % errors; the bytes written."""
+    """Return labels of three classes and predictions with 1 to 30 % errors; the bytes written."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -42,7 +42,7 @@ def write(folder: Path, rows: int, columns: int, kind: str) -> int:
 
 
 def counted_or_scanned(folder: str, kind: str, counting: bool) -> tuple[float, float]:
-    """Seconds of counting the errors, or of pyarrow's scan, and the process's largest memory in MB."""
+    """Return seconds of counting the errors, or of pyarrow's scan, and the process's largest memory in MB."""
     import pyarrow.csv  # noqa: F401  imported beforehand on both sides
     import pyarrow.dataset as ds
 

@@ -42,7 +42,7 @@ def _solved(solver: str, size: int) -> Action:
 
 
 def _constrained(size: int) -> Action:
-    """Two rows, one of which cuts the optimum off, and a cap on every weight."""
+    """Return two rows, one of which cuts the optimum off, and a cap on every weight."""
     random = np.random.default_rng(1)
     latency, memory = random.gamma(4.0, 5.0, size), random.random(size)
     rows = [pm.average(latency, at_most=15.0, name="latency"), pm.average(memory, at_most=0.5, name="memory")]
@@ -52,7 +52,7 @@ def _constrained(size: int) -> Action:
 
 
 def _certified(size: int, single: bool) -> Action:
-    """Any prior; with every single bound, the uniform one."""
+    """Return any prior; with every single bound, the uniform one."""
     random = np.random.default_rng(2)
     counts, prior = random.binomial(1000, 0.2, size), random.random(size) + 0.01
     if single:
@@ -102,7 +102,7 @@ METHODS = {
 
 
 def cost_here(name: str, size: int) -> tuple[float, float]:
-    """Processor seconds and bytes in this process."""
+    """Return processor seconds and bytes in this process."""
     prepare = METHODS[name].prepare
     # What is imported and compiled once does not count.
     prepare(100)()
@@ -115,7 +115,7 @@ def cost_here(name: str, size: int) -> tuple[float, float]:
 
 
 def row(name: str, largest: int, seconds: float) -> str:
-    """A line of the table."""
+    """Return a line of the table."""
     method, costs = METHODS[name], dict[int, tuple[float, float]]()
     for size in (size for size in method.sizes if size <= largest):
         try:

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 def best_seconds(
     actions: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """The shortest of ``repeats`` alternating runs of each action. BLAS threads would wait for each other."""
+    """Return the shortest of ``repeats`` alternating runs of each action. BLAS threads would wait for each other."""
     best = dict.fromkeys(actions, float("inf"))
     with threadpool_limits(1):
         for _ in range(repeats):
@@ -24,7 +24,7 @@ def best_seconds(
 
 
 def apart(function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
-    """What a function returns in a process of its own, which is killed (TimeoutError) when it takes longer."""
+    """Return what a function returns in a process of its own, which is killed (TimeoutError) when it takes longer."""
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     try:
         return pool.submit(function, *arguments).result(timeout=seconds)
@@ -37,7 +37,7 @@ def apart(function: Callable[..., Any], *arguments: Any, seconds: float | None =
 
 
 def show(title: str, seconds: Mapping[str, float]) -> None:
-    """A line for each action: its time, and how many times that of the first it is."""
+    """Print a line for each action: its time, and how many times that of the first it is."""
     print(title)
     first = next(iter(seconds.values()))
     for name, value in seconds.items():
