@@ -12,7 +12,8 @@ from mpmath import exp, log, mpf, sqrt
 import pacb_models as pm
 from pacb_models.distances import Catoni, Relative
 
-from .mp_reference import numbers, statistic
+from ..drawn import powers_of_ten, weights
+from .mp_reference import expectation, numbers, statistic
 
 RISKS, PRIOR = np.array([0.02, 0.11, 0.3, 0.35, 0.6]), np.array([0.1, 0.3, 0.25, 0.05, 0.3])
 
@@ -22,10 +23,7 @@ def statistics(problem, q):
     return mpmath.fdot(q, numbers(problem.risks)), statistic(q, numbers(problem.prior), "kl", 1.0)
 
 
-posteriors = st.lists(st.floats(0.001, 1.0), min_size=5, max_size=5).map(lambda w: np.array(w) / np.sum(w))
-
-
-@given(posteriors, st.integers(1, 10**5), st.floats(0.001, 0.5))
+@given(weights(5, decades=3.0), st.integers(1, 10**5), st.floats(0.001, 0.5))
 @settings(max_examples=50)
 def test_thiemann_as_printed(q, m, delta):
     """The infimum over λ of theorem 3, and its minimiser, equation 8 (Thiemann, Igel, Wintenberger, Seldin 2017)."""
@@ -59,7 +57,7 @@ def test_thiemanns_alternation_is_the_fixed_point():
     assert pm.solve(problem).bound == pytest.approx(solution.bound, rel=1e-12)
 
 
-@given(posteriors, st.integers(1, 10**5), st.floats(0.001, 0.5), st.floats(-6, 3).map(lambda power: 10.0**power))
+@given(weights(5, decades=3.0), st.integers(1, 10**5), st.floats(0.001, 0.5), powers_of_ten(-6.0, 3.0))
 @settings(max_examples=50)
 def test_catoni_as_printed(q, m, delta, beta):
     problem = pm.BoundProblem(RISKS, m, delta, Catoni(beta), "kl", PRIOR)
@@ -83,11 +81,8 @@ def test_catonis_constant_is_the_moment(beta):
     m = 30
     for l in (1e-9, 0.02, 0.5, 0.97):
         with mpmath.workdps(40):
-            l_, b = mpf(l), mpf(beta)
-            moment = mpmath.fsum(
-                mpmath.binomial(m, k) * l_**k * (1 - l_) ** (m - k) * exp(-m * log(1 - l_ * (1 - exp(-b))) - b * k)
-                for k in range(m + 1)
-            )
+            scale = (1 - mpf(l) * (1 - exp(-mpf(beta)))) ** -m
+            moment = expectation(m, mpf(l), lambda _, k: scale * exp(-mpf(beta) * k))  # noqa: B023
         assert float(moment) == pytest.approx(Catoni(beta).constant(m, "kl", 1.0, "exact"), rel=1e-12)
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import pacb_models as pm
 
-from ..drawn import with_orders
+from ..drawn import some_weights, weights, with_orders
 from .mp_reference import Reference, numbers
 
 #: (divergence, distance, order, constant): all that exist. Rényi orders on both sides of two.
@@ -28,18 +28,12 @@ risk_vectors = arrays(int, st.integers(1, 6), elements=st.integers(0, 1000)).map
 deltas = st.sampled_from([0.001, 0.01, 0.05, 0.5])
 
 
-def distribution(draw, size: int, least: int) -> np.ndarray:
-    shares = draw(arrays(int, size, elements=st.integers(least, 100)).filter(lambda k: k.sum() > 0))
-    return shares / shares.sum()
-
-
 @st.composite
 def cases(draw, combinations=tuple(COMBINATIONS)):
     """A problem, its reference and a posterior."""
     divergence, distance, order, which = draw(st.sampled_from(combinations))
     risks = draw(risk_vectors)
-    prior = distribution(draw, risks.size, 1)
-    posterior = distribution(draw, risks.size, 0)
+    prior, posterior = draw(weights(risks.size)), draw(some_weights(risks.size))
     m, delta = draw(st.sampled_from(SAMPLES)), draw(deltas)
     problem = pm.BoundProblem(
         risks, m=m, delta=delta, distance=distance, divergence=divergence, prior=prior, constant=which, order=order

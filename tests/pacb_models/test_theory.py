@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 import pacb_models as pm
 from pacb_models.benchmarks.paper.claims import quasi_convexity_condition
 
+from ..drawn import some_weights
 from ..solvers.solver_checks import TWO_GROUPS
 
 DISTANCES = ("linear", "squared", "kl")
@@ -24,12 +25,9 @@ def two_minima(distance: str) -> tuple[pm.BoundProblem, pm.Solution, pm.Solution
     return problem, *sorted(found, key=lambda solution: solution.bound)
 
 
-weights = arrays(float, 5, elements=st.floats(0.0, 1.0)).filter(lambda w: w.sum() > 0.1).map(lambda w: w / w.sum())
-
-
 @given(
-    q=weights,
-    other=weights,
+    q=some_weights(5),
+    other=some_weights(5),
     alpha=st.floats(0.01, 0.99),
     m=st.integers(2, 10**6),
     constant=st.sampled_from(["exact", "paper"]),
