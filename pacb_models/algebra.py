@@ -42,7 +42,7 @@ class Scaling(NamedTuple):
 
 
 def scaling(problem: RiskAndSize) -> Scaling:
-    r"""The factors that make a nonlinear solver's tolerances mean the same for every problem.
+    r"""Return the factors that make a nonlinear solver's tolerances mean the same for every problem.
 
     A bound over ``H`` classifiers has weights of order :math:`1/H` and derivatives that differ between them by as
     little: a solver that stops when each is right to :math:`10^{-8}` has a bound that is wrong by up to ``H`` times
@@ -101,7 +101,7 @@ class Algebra:
     sqrt: Callable[[Any], Any]
 
     def times(self, x: Any, y: Any) -> Any:
-        """The elementwise product of two vectors."""
+        """Return the elementwise product of two vectors."""
         return x * y
 
     def relative_entropy(self, x: Any, y: Any) -> Any:
@@ -111,7 +111,7 @@ class Algebra:
         return x * self.log(x / y)
 
     def mean(self, terms: Any) -> Any:
-        r"""The sum :math:`\sum_i p_i x_i` over a vector."""
+        r"""Return the sum :math:`\sum_i p_i x_i` over a vector."""
         raise NotImplementedError
 
     def mean_power(self, ratios: Any, order: float) -> Any:
@@ -123,50 +123,51 @@ class Algebra:
         return self.mean(self.times(ratios, self.log(ratios)))
 
     def average(self, values: np.ndarray) -> Any:
-        r"""The posterior's average :math:`\sum_i q_i a_i` of numbers."""
+        r"""Return the posterior's average :math:`\sum_i q_i a_i` of numbers."""
         return self.mean(self.times(values, self.ratios))
 
     def quadratic(self, matrix: np.ndarray) -> Any:
-        r"""The quadratic form :math:`\sum_{ij} q_i A_{ij} q_j` of the weights."""
+        r"""Return the quadratic form :math:`\sum_{ij} q_i A_{ij} q_j` of the weights."""
         raise UnsupportedProblemError(f"{type(self).__name__} has no quadratic forms of the weights.")
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        """A variable with its value at the start."""
+        """Return a variable with its value at the start."""
         raise NotImplementedError
 
     def equal(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
-        """A constraint ``left == right``, to be multiplied by a factor."""
+        """Add a constraint ``left == right``, to be multiplied by a factor."""
         self.constrain(name, left, right, True, self.scale if scale is None else scale)
 
     def at_least(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
-        """A constraint ``left >= right``, to be multiplied by a factor."""
+        """Add a constraint ``left >= right``, to be multiplied by a factor."""
         self.constrain(name, left, right, False, self.scale if scale is None else scale)
 
     def constrain(self, name: str, left: Any, right: Any, equality: bool, scale: float) -> None:
         """Write such a constraint; numbers have none."""
 
     def limit(self, limit: Limit, scale: float) -> None:
-        """A constraint on an average of the posterior, in the unit of its row."""
+        """Add a constraint on an average of the posterior, in the unit of its row."""
         self.constrain(limit.row.name, 0.0, self.average(limit.values), limit.equality, scale)
 
     def support(self, costs: np.ndarray, total: float) -> None:
-        """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
+        """Add a limit on the total cost of the classifiers that have weight, for systems with binary variables."""
         raise UnsupportedProblemError(f"{type(self).__name__} has no limits on the support.")
 
     def reach(self, name: str, left: Any, right: Any) -> None:
-        """A one-sided row: ``left >= right``, with equality where the bound is as small as it can be. It is right while
-        the bound is minimised or limited from above."""
+        """Add a one-sided row: ``left >= right``, with equality where the bound is as small as it can be. It is right
+        while the bound is minimised or limited from above."""
         self.constrain(name, left, right, self.exact, self.scale)
 
     def lift(self, name: str, size: Any) -> Any:
-        """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
+        """Return the divergence's size as a variable that is not below an expression, and equal to it at the
+        minimum."""
         lower = self.problem.divergence_function.size(self.prior, self.prior)
         variable = self.variable(name, max(self.size, lower), lower, self.largest)
         self.reach("divergence", variable, size)
         return self.problem.counted(variable)
 
     def norm(self, ratios: Any, order: float) -> Any:
-        r"""The norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one. Order two has the sum as
+        r"""Return the norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one. Order two has the sum as
         variable ``X``. Other orders have the norm ``t``, as their sum spans too many orders of magnitude."""
         size = max(self.size, 1.0)
         if order == 2.0:
@@ -178,8 +179,8 @@ class Algebra:
         return self.problem.counted(t)
 
     def empirical_risk(self) -> Any:
-        """The empirical risk as a variable; the number zero where no classifier makes an error: as a variable it would
-        leave an interior-point method no interior."""
+        """Return the empirical risk as a variable; the number zero where no classifier makes an error: as a variable it
+        would leave an interior-point method no interior."""
         if self.problem.risks.max() == 0.0:
             return 0.0
         L = self.variable("L", self.L, 0.0, 1.0)
@@ -266,10 +267,10 @@ class ExcessAlgebra:
 
 
 def object_array(items: Iterable[Any]) -> np.ndarray:
-    """A NumPy vector of a modelling system's objects, whose operators then hold elementwise."""
+    """Return a NumPy vector of a modelling system's objects, whose operators then hold elementwise."""
     return np.fromiter(items, dtype=object)
 
 
 def over_vectors(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """A function of a modelling system's objects that takes vectors of them, too."""
+    """Return a function of a modelling system's objects that takes vectors of them, too."""
     return lambda x: object_array(map(function, x)) if isinstance(x, np.ndarray) else function(x)

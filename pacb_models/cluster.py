@@ -104,7 +104,7 @@ def _wait_for_workers(client: Any, address: str) -> None:
 
 
 def version_complaint(version: str) -> str:
-    """What a worker, where this runs, says of its own version; empty when it is the one asked for."""
+    """Return what a worker, where this runs, says of its own version; empty when it is the one asked for."""
     return "" if __version__ == version else f"has pacb-models {__version__}, not {version}"
 
 

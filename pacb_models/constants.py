@@ -30,7 +30,7 @@ def moment_constant(
 def moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
 ) -> float | NDArray[np.float64]:
-    r"""The moment constant I(m) of a bound; the exact one is never below the supremum.
+    r"""Return the moment constant I(m) of a bound; the exact one is never below the supremum.
 
     .. math:: I(m) = \sup_l E[\phi(k/m, l)^{\alpha'}] \quad\text{or, for the KL divergence,}\quad
               I(m) = \sup_l E[e^{n\phi(k/m, l)}], \qquad k \sim \mathrm{Binomial}(m, l)
@@ -73,14 +73,14 @@ def moment_constant(
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
 ) -> float | NDArray[np.float64]:
-    """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
+    """Return ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size("log_constant", distance, m, constant, divergence, order)
 
 
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
 ) -> float | NDArray[np.float64]:
-    """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
+    """Return the moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
     """
@@ -126,6 +126,6 @@ def check_pair(distance: str, divergence: str, constant: str, order: float = 2.0
 
 
 def check_sample_size(m: object, name: str = "m") -> int:
-    """A sample size: a whole number from 1 to 10^9."""
+    """Return a sample size: a whole number from 1 to 10^9."""
     expected = f"a sample size must be a whole number from 1 to {LARGEST_SAMPLE_SIZE}"
     return check_whole(name, m, lambda size: 1 <= size <= LARGEST_SAMPLE_SIZE, expected)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def environment_folders() -> list[Path]:
-    """The folders of the running Python environment that may hold programs and libraries."""
+    """Return the folders of the running Python environment that may hold programs and libraries."""
     return [Path(sys.prefix) / "bin", Path(sys.prefix) / "lib"]
 
 

@@ -12,7 +12,8 @@ TableCells = tuple[Sequence[str], Sequence[Sequence[str]]]
 
 
 def joined(lines: Sequence[str]) -> tuple[str, list[str]]:
-    """The headline, and what is left; a headline that ends in the middle goes on with the first of the list below."""
+    """Return the headline, and what is left; a headline that ends in the middle goes on with the first of the list
+    below."""
     headline, *others = lines
     if not others or not others[0].startswith("  ") or headline.endswith("."):
         return headline, others
@@ -20,7 +21,7 @@ def joined(lines: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def as_html(lines: Sequence[str], titles: Sequence[str], rows: Sequence[Sequence[Any]], total: int) -> str:
-    """Sentences, the first in bold, and a table whose first column is text; ``total`` rows exist.
+    """Return sentences, the first in bold, and a table whose first column is text; ``total`` rows exist.
 
     Lines that begin with two spaces are the items of a list.
     """
@@ -44,7 +45,7 @@ def as_html(lines: Sequence[str], titles: Sequence[str], rows: Sequence[Sequence
 
 
 def policy(style: str, script: str = "") -> str:
-    """The content security policy of a page that has this style and this script between its tags, and no other.
+    """Return the content security policy of a page that has this style and this script between its tags, and no other.
 
     What a name or a message might smuggle in does nothing then.
     """

@@ -13,7 +13,7 @@ Answer = TypeVar("Answer")
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, read-only from now on."""
+    """Return the array itself, read-only from now on."""
     array.setflags(write=False)
     return array
 

@@ -42,14 +42,14 @@ class PluginError(InputError):
 
 
 def ours(thing: object) -> bool:
-    """Whether an object's class is this package's own, and not one that only names a module of it."""
+    """Return whether an object's class is this package's own, and not one that only names a module of it."""
     kind = type(thing)
     module = kind.__module__
     return module.startswith("pacb_models.") and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def registered(group: str) -> list[EntryPoint]:
-    """The entry points of a group, by name."""
+    """Return the entry points of a group, by name."""
     # Imported here: reading the metadata of all installed packages is only for who asks for it.
     from importlib.metadata import entry_points
 
@@ -78,7 +78,8 @@ class FileEntry:
         return cls(name, os.path.abspath(path), attribute, hashlib.sha256(content).hexdigest())
 
     def load(self) -> Any:
-        """The object, as :meth:`importlib.metadata.EntryPoint.load` does it, or the solver that runs the program."""
+        """Return the object, as :meth:`importlib.metadata.EntryPoint.load` does it, or the solver that runs the
+        program."""
         if not self.attribute:
             scheme = self.name.partition(":")[0]
             runner = next(entry for entry in registered(PROGRAMS) if entry.name == scheme)
@@ -102,7 +103,7 @@ class _Beside:
 
 
 def _executed(name: str, path: str) -> ModuleType:
-    """The module in a file, found by its path only, and never from a stale compiled copy."""
+    """Return the module in a file, found by its path only, and never from a stale compiled copy."""
     _Beside.folders += {os.path.dirname(path)}.difference(_Beside.folders)
     if _Beside not in sys.meta_path:
         sys.meta_path.append(_Beside)
@@ -119,7 +120,7 @@ def _executed(name: str, path: str) -> ModuleType:
 
 
 def in_files() -> tuple[FileEntry, ...]:
-    """The solvers that the environment variable :data:`FILES` names, as their files are now."""
+    """Return the solvers that the environment variable :data:`FILES` names, as their files are now."""
     variable = os.environ.get(FILES, "")
     found = []
     for word in filter(None, variable.split(",")):
@@ -132,14 +133,14 @@ def in_files() -> tuple[FileEntry, ...]:
 
 
 def _file_and_attribute(reference: str) -> tuple[str, ...]:
-    """The parts of ``FILE.py:ATTRIBUTE``, ``SOLVER`` where none is given; empty when it is something else."""
+    """Return the parts of ``FILE.py:ATTRIBUTE``, ``SOLVER`` where none is given; empty when it is something else."""
     found = _FILE.match(reference)
     return (found[1], found[2] or "SOLVER") if found else ()
 
 
 def made_known(reference: str, taken: Callable[[], list[str]], use: Callable[[Any], Any]) -> str:
-    """The name of the solver that a user typed: itself, or that of ``FILE.py:SOLVER`` or ``nl:PROGRAM``, known from now
-    on.
+    """Return the name of the solver that a user typed: itself, or that of ``FILE.py:SOLVER`` or ``nl:PROGRAM``, known
+    from now on.
 
     ``use`` checks the object in a file; ``taken`` are names that it cannot have. A program is a path, or on ``PATH``,
     or in this environment.
@@ -173,7 +174,7 @@ def made_known(reference: str, taken: Callable[[], list[str]], use: Callable[[An
 
 @contextmanager
 def files_for_now() -> Iterator[None]:
-    """Files that are added in this context are forgotten with it."""
+    """Forget the files that were added in this context when it ends."""
     before = os.environ.get(FILES)
     try:
         yield
@@ -197,7 +198,7 @@ def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found
 
 
 def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dict[str, Any]:
-    """Every entry point of a group, by name; a broken one is named on standard error and left out."""
+    """Return every entry point of a group, by name; a broken one is named on standard error and left out."""
     found = {}
     for entry in registered(group):
         try:
@@ -208,7 +209,7 @@ def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dic
 
 
 def exception_text(reason: BaseException) -> str:
-    """An exception in one line, even one that cannot tell what it is about."""
+    """Return an exception in one line, even one that cannot tell what it is about."""
     try:
         text = shown(str(reason))
     except Exception:

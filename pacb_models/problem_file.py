@@ -36,7 +36,7 @@ _NEEDED = ("risks", "m", "delta", "distance", "divergence", "constant")
 
 
 def as_json(problem: Problem) -> str:
-    """The problem as a JSON text."""
+    """Return the problem as a JSON text."""
     record = as_record(problem)
     if record["problem_kind"] == OWN:
         raise UnsupportedProblemError(f"{problem.describe()} cannot be written as JSON: it has a formula of its own.")
@@ -44,7 +44,7 @@ def as_json(problem: Problem) -> str:
 
 
 def as_record(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
+    """Return the fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
     divergence = divergences.BY_NAME.get(problem.divergence)
     # Told by the names of its distance and divergence.
     named = (
@@ -65,7 +65,7 @@ def as_record(problem: Problem) -> dict[str, Any]:
 
 
 def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
-    """The fields in a JSON text, when they are those of a problem; ``source`` names it in complaints."""
+    """Return the fields in a JSON text, when they are those of a problem; ``source`` names it in complaints."""
     with reading(source):
         try:
             record = json.loads(text)
@@ -82,14 +82,14 @@ def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
 
 
 def read_problem(path: str | Path) -> tuple[dict[str, Any], Problem]:
-    """The fields of a file, and its problem."""
+    """Return the fields of a file, and its problem."""
     with reading(path):
         record = read_record(Path(path).read_bytes(), str(path))
         return record, problem_of_record(class_of(record), record, str(path))
 
 
 def class_of(record: dict[str, Any]) -> type[Problem]:
-    """The class of the problem of some fields."""
+    """Return the class of the problem of some fields."""
     from .direct import DirectProblem
     from .problem import BoundProblem
     from .tandem import TandemProblem
@@ -99,7 +99,7 @@ def class_of(record: dict[str, Any]) -> type[Problem]:
 
 
 def problem_of_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P:
-    """The problem of some fields."""
+    """Return the problem of some fields."""
     with reading(source):
         if record.get("problem_kind", "bound") != cls.kind:
             kind = record["problem_kind"]

@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def ended_with_us() -> Iterator[None]:
-    """While it lasts, SIGTERM and SIGHUP end the processes that we started, joblib's too, as well as this one."""
+    """Let SIGTERM and SIGHUP meanwhile end the processes that we started, joblib's too, as well as this one."""
 
     def end(number: int, frame: FrameType | None) -> None:
         for process in filter(None, [child.pid for child in multiprocessing.active_children()]):
@@ -31,7 +31,7 @@ class _Told(BaseException):
 
 @contextmanager
 def closed_before_the_end() -> Iterator[None]:
-    """While it lasts, SIGTERM and SIGHUP end this process only after what was opened in this context is closed."""
+    """Let SIGTERM and SIGHUP meanwhile end this process only after what was opened in this context is closed."""
 
     def unwind(number: int, frame: FrameType | None) -> None:
         raise _Told(number)
@@ -46,7 +46,7 @@ def closed_before_the_end() -> Iterator[None]:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """While it lasts, SIGTERM and SIGHUP wait: what is started here is known before anything answers them."""
+    """Let SIGTERM and SIGHUP wait meanwhile: what is started here is known before anything answers them."""
     told: list[int] = []
     with _answered_by(lambda number, frame: told.append(number)):
         yield
@@ -56,7 +56,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def _answered_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Signals that tell a process to end are answered so meanwhile, but for those that are ignored (nohup)."""
+    """Answer signals that tell a process to end so meanwhile, but for those that are ignored (nohup)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

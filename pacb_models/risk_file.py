@@ -47,7 +47,7 @@ class RiskFile:
         return [cells[self.header.index("name")] for _, cells in self.rows]
 
     def column(self, name: str) -> list[float]:
-        """Finite numbers of a column that a user names; capitals do not matter."""
+        """Return finite numbers of a column that a user names; capitals do not matter."""
         wanted = name.strip().lower()
         if not self.header:
             raise InputError(f"{self.source} has no header, so no column {name!r}; a CSV with a header has columns.")

@@ -61,7 +61,7 @@ def show(verdict: Line, grids: Sequence[Grid], plain: str) -> None:
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The lines of a table in plain text, the headings first.
+    """Return the lines of a table in plain text, the headings first.
 
     >>> print(*aligned([Column("name", numeric=False), Column("risk")], [["a", "0.25"], ["bc", "1"]]), sep="\\n")
     name  risk

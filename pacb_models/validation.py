@@ -41,7 +41,7 @@ def refuse_masked(name: str, values: object) -> None:
 
 
 def vector(name: str, values: object) -> np.ndarray:
-    """A one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
+    """Return a one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
     array = np.array(real_numbers(name, values, "a sequence of numbers"))
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
@@ -51,7 +51,7 @@ def vector(name: str, values: object) -> np.ndarray:
 
 
 def _not_numbers(name: str, values: object, expected: str) -> str:
-    """The sentence about the first entry that is no number, or about the whole when it has no entries."""
+    """Return the sentence about the first entry that is no number, or about the whole when it has no entries."""
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim > 0):
         for index, value in enumerate(values):
             with suppress(TypeError, ValueError, OverflowError):
@@ -63,7 +63,7 @@ def _not_numbers(name: str, values: object, expected: str) -> str:
 
 
 def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
-    """The array, when all entries are good; else a sentence about the first that is not."""
+    """Return the array, when all entries are good; else a sentence about the first that is not."""
     if not good.all():
         bad = np.argwhere(~good)
         where = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
@@ -73,7 +73,7 @@ def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str)
 
 
 def broadcast(**arrays: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Arrays of shapes that go together, in one shape."""
+    """Return arrays of shapes that go together, in one shape."""
     try:
         return np.broadcast_arrays(*arrays.values())
     except ValueError:
@@ -82,13 +82,13 @@ def broadcast(**arrays: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def check_risks(risks: object) -> np.ndarray:
-    """Empirical risks: a non-empty vector with entries in [0, 1]."""
+    """Return empirical risks: a non-empty vector with entries in [0, 1]."""
     array = vector("risks", risks)
     return all_or_refuse("risks", array, (array >= 0.0) & (array <= 1.0), "every risk must lie in [0, 1]")
 
 
 def check_error_counts(errors: object, m: int) -> np.ndarray:
-    """Numbers of errors among ``m`` examples: a non-empty vector of whole numbers from 0 to ``m``."""
+    """Return numbers of errors among ``m`` examples: a non-empty vector of whole numbers from 0 to ``m``."""
     array = vector("errors", errors)
     good = (array >= 0.0) & (array <= m) & (np.rint(array) == array)
     return all_or_refuse("errors", array, good, f"every count must be a whole number from 0 to m = {m}").astype(np.intp)
@@ -101,7 +101,7 @@ def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected
 
 
 def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> float:
-    """A real number for which ``good`` holds; ``expected`` completes the sentence."""
+    """Return a real number for which ``good`` holds; ``expected`` completes the sentence."""
     # A whole number beyond all floats is larger than any limit.
     with suppress(OverflowError):
         if isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64) and good(float(value)):
@@ -110,22 +110,22 @@ def check_number(name: str, value: object, good: Callable[[float], bool], expect
 
 
 def check_whole(name: str, value: object, good: Callable[[int], bool], expected: str) -> int:
-    """The same of a whole number."""
+    """Return a whole number for which ``good`` holds; ``expected`` completes the sentence."""
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Integral) or not good(int(value)):
         raise InputError(name, value, expected)
     return int(value)
 
 
 def check_delta(delta: object) -> float:
-    """The confidence parameter: a real number strictly between 0 and 1."""
+    """Return the confidence parameter: a real number strictly between 0 and 1."""
     level = check_number("delta", delta, lambda d: 0.0 < d < 1.0, "it must be a number strictly between 0 and 1")
     # Below, quotients by delta would leave the floating-point range.
     return check_number("delta", level, lambda d: d >= 1e-300, "it must be at least 1e-300")
 
 
 def _distribution(name: str, values: object, size: int, zero: bool, expected: str) -> np.ndarray:
-    """Weights, ``zero`` or above, whose sum must be nearly one; made one, where more than rounding is missing or too
-    much: a prior that sums to more would lower a bound, and so would a posterior that sums to less.
+    """Return weights, ``zero`` or above, whose sum must be nearly one; made one, where more than rounding is missing or
+    too much: a prior that sums to more would lower a bound, and so would a posterior that sums to less.
     """
     array = vector(name, values)
     if array.size != size:
@@ -140,46 +140,47 @@ def _distribution(name: str, values: object, size: int, zero: bool, expected: st
 
 
 def check_prior(prior: object, size: int) -> np.ndarray:
-    """A prior over ``size`` classifiers: positive weights that sum to one; ``None`` means uniform."""
+    """Return a prior over ``size`` classifiers: positive weights that sum to one; ``None`` means uniform."""
     if prior is None:
         return np.full(size, 1.0 / size)
     return _distribution("prior", prior, size, False, "every prior weight must be positive")
 
 
 def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
-    """Non-negative weights of ``size`` classifiers that sum to one; ``name`` is the argument they came in."""
+    """Return non-negative weights of ``size`` classifiers that sum to one; ``name`` is the argument they came in."""
     return _distribution(name, posterior, size, True, "every posterior weight must be non-negative")
 
 
 def check_fraction(name: str, value: object) -> float:
-    """A real number from 0 to 1."""
+    """Return a real number from 0 to 1."""
     return check_number(name, value, lambda x: 0.0 <= x <= 1.0, "it must be a number from 0 to 1")
 
 
 def check_order(order: object) -> float:
-    """The Rényi order: a finite real number above one."""
+    """Return the Rényi order: a finite real number above one."""
     return check_number("order", order, lambda x: 1.0 < x < math.inf, "a Rényi order must be a finite number above 1")
 
 
 def check_positive(name: str, value: object) -> float:
-    """A finite real number above zero: a tolerance, a time limit."""
+    """Return a finite real number above zero: a tolerance, a time limit."""
     return check_number(name, value, lambda x: 0.0 < x < math.inf, "it must be a positive number")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:
-    """One of a short list of names."""
+    """Check that it is one of a short list of names."""
     if not isinstance(value, str | None) or value not in choices:
         raise InputError(name, value, f"it must be one of {', '.join(map(repr, choices))}")
     return str(value)
 
 
 def first_repeated(names: Sequence[Name]) -> Name | None:
-    """The first name that stands in the list more than once; None when all differ."""
+    """Return the first name that stands in the list more than once; None when all differ."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def check_columns(source: object, columns: Sequence[Any], asked: Iterable[tuple[str, Any]] = ()) -> None:
-    """The columns of a table: no name twice, and those that arguments ask for, pairs of an argument and a name."""
+    """Check the columns of a table: no name twice, and those that arguments ask for, pairs of an argument and a
+    name."""
     twice = first_repeated(columns)
     if twice is not None:
         raise InputError(f"{source} has two columns {twice!r}; every column needs a name of its own.")
@@ -193,12 +194,12 @@ def check_columns(source: object, columns: Sequence[Any], asked: Iterable[tuple[
 
 
 def check_jobs(name: str, value: object) -> int:
-    """How much is done at once: a positive number, or -1 for one per core."""
+    """Return how much is done at once: a positive number, or -1 for one per core."""
     return check_whole(name, value, lambda n: n == -1 or n >= 1, "it must be a positive number, or -1 for one per core")
 
 
 def check_count(name: str, value: object, least: int = 1, most: float = math.inf) -> int:
-    """A whole number from ``least`` to ``most``."""
+    """Return a whole number from ``least`` to ``most``."""
     expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
     return check_whole(name, value, lambda n: least <= n <= most, f"it must be a whole number {expected}")
 

@@ -7,7 +7,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
 def at_most(bound: float, digits: int = 4) -> str:
-    """An upper bound, rounded up.
+    """Return an upper bound, rounded up.
 
     >>> at_most(0.12341), at_most(1.7366e-9), at_most(1.0)
     ('0.1235', '1.737e-9', '1')
@@ -16,7 +16,7 @@ def at_most(bound: float, digits: int = 4) -> str:
 
 
 def at_least(bound: float, digits: int = 4) -> str:
-    """A lower bound, rounded down.
+    """Return a lower bound, rounded down.
 
     >>> at_least(0.12349)
     '0.1234'
@@ -25,7 +25,7 @@ def at_least(bound: float, digits: int = 4) -> str:
 
 
 def percentage_at_most(bound: float) -> str:
-    """An upper bound in per cent, rounded up.
+    """Return an upper bound in per cent, rounded up.
 
     >>> percentage_at_most(0.061812), percentage_at_most(1.0)
     ('6.19 %', '100 %')
@@ -34,7 +34,7 @@ def percentage_at_most(bound: float) -> str:
 
 
 def percentage(share: float) -> str:
-    """An observed share in per cent, to the nearest tenth.
+    """Return an observed share in per cent, to the nearest tenth.
 
     >>> percentage(13 / 284)
     '4.6 %'
@@ -43,7 +43,7 @@ def percentage(share: float) -> str:
 
 
 def confidence_text(delta: float, digits: int = 4) -> str:
-    """The probability ``1 - delta``, rounded down; ``digits`` of what it lacks to one are kept.
+    """Return the probability ``1 - delta``, rounded down; ``digits`` of what it lacks to one are kept.
 
     >>> confidence_text(0.05), confidence_text(4e-7), confidence_text(1e-30)
     ('0.95', '0.9999996', '1 - 1e-30')
@@ -57,7 +57,7 @@ def confidence_text(delta: float, digits: int = 4) -> str:
 
 
 def delta_text(delta: float, digits: int = 4) -> str:
-    """The confidence parameter, as it is typed, rounded up.
+    """Return the confidence parameter, as it is typed, rounded up.
 
     >>> delta_text(0.05), delta_text(0.0121, 2)
     ('0.05', '0.013')
@@ -66,7 +66,7 @@ def delta_text(delta: float, digits: int = 4) -> str:
 
 
 def share_text(delta: float, digits: int = 3) -> str:
-    """A part of the confidence parameter, rounded down: printed parts must not add up to more than the whole.
+    """Return a part of the confidence parameter, rounded down: printed parts must not add up to more than the whole.
 
     >>> share_text(0.05 / 12)
     '0.00416'
@@ -75,7 +75,8 @@ def share_text(delta: float, digits: int = 3) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""A text with line breaks, tabs and control characters as escapes, so that it breaks no table and no terminal.
+    r"""Return a text with line breaks, tabs and control characters as escapes, so that it breaks no table and no
+    terminal.
 
     >>> print(one_line("a\nb"))
     a\nb
@@ -84,7 +85,7 @@ def one_line(text: str) -> str:
 
 
 def paragraphs(lines: Iterable[str], width: int = 80) -> str:
-    """Lines of text, wrapped; an indented one goes on with a larger indent.
+    """Return lines of text, wrapped; an indented one goes on with a larger indent.
 
     >>> print(paragraphs(["  one two three", "one two three"], width=9))
       one two
@@ -107,7 +108,7 @@ def _rounded(number: float | Decimal, digits: int, rounding: str) -> str:
 
 
 def shown(text: str, longest: int = 1000) -> str:
-    """A text on one line that no terminal obeys, and not too long: names and messages may be a third party's.
+    """Return a text on one line that no terminal obeys, and not too long: names and messages may be a third party's.
 
     >>> shown("a\\n\\x1b[31mb")
     'a \\\\x1b[31mb'

@@ -70,7 +70,7 @@ class Tail(NamedTuple):
 
 
 def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor: Numbers = None) -> Tail:
-    """The tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l.
+    """Return the tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l.
 
     ``log_prefactor`` is ln P(B = k) at the risk k/m, for several tails of the same counts.
     """
@@ -88,14 +88,14 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor
 
 
 def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
-    """a ln(a/b) - a + b for positive a and b; ``difference`` is a - b."""
+    """Return a ln(a/b) - a + b for positive a and b; ``difference`` is a - b."""
     v = difference / (a + b)
     near = near_term(a, difference, v, lib)
     return lib.where(3.0 * abs(v) <= 1.0, near, a * lib.log(a / b) - difference)
 
 
 def _odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
-    """P(B < k)/P(B = k) for k of at least one, from the integral at j = k - 1."""
+    """Return P(B < k)/P(B = k) for k of at least one, from the integral at j = k - 1."""
     j, rest, odds = k - 1.0, m - k + 1.0, c / l
     slope = 1.0 - j * odds / rest
     bend = j * odds * (1.0 + odds) / (rest * rest)
@@ -112,7 +112,8 @@ def _odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Num
 
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
-    """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
+    """Return the tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m
+    not."""
     without = k == 0.0
     risk = np.where(without, 0.5, l)
     if k.size <= 11:  # so few are computed faster one by one

@@ -100,11 +100,12 @@ class Certificate(Shown):
         return read_only((np.arange(self.errors.size) == self.single).astype(np.float64))
 
     def bound_of(self, posterior: ArrayLike) -> float:
-        """The bound of any posterior, valid together with all others."""
+        """Return the bound of any posterior, valid together with all others."""
         return self._bound_of(check_posterior(posterior, self.errors.size))
 
     def at_level(self, alpha: float) -> list[str]:
-        """The candidates whose risk is at most ``alpha``, all at once at the certificate's confidence, best first.
+        """Return the candidates whose risk is at most ``alpha``, all at once at the certificate's confidence, best
+        first.
 
         You may choose ``alpha`` after looking, and ask for several.
         """
@@ -121,13 +122,13 @@ class Certificate(Shown):
         return {**known, "prior": self.prior, "weight": self.posterior}
 
     def plot(self, ax: Any = None) -> CertificateDisplay:
-        """The observed errors and the bounds of the best candidates; needs matplotlib."""
+        """Return the observed errors and the bounds of the best candidates; needs matplotlib."""
         from ..plots import CertificateDisplay
 
         return CertificateDisplay.from_certificate(self).plot(ax)
 
     def with_note(self, note: str) -> Certificate:
-        """The same certificate with one more sentence."""
+        """Return the same certificate with one more sentence."""
         other = copy(self)
         other._set(_notes=(*self._notes, note))
         return other

@@ -28,7 +28,7 @@ def certify(
     *,
     losses: ArrayLike | None = None,
 ) -> Certificate:
-    r"""A certificate for a finite set of classifiers, from their error counts or losses.
+    r"""Return a certificate for a finite set of classifiers, from their error counts or losses.
 
     With probability at least ``1 - delta`` over ``m`` i.i.d. examples that were used neither to train nor to choose the
     classifiers, and however their errors depend on each other, all of this holds at once:
@@ -94,7 +94,8 @@ def certify(
 
 
 def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, int]:
-    """Sums of losses between 0 and 1, the table where they came with an example in each row, and how many examples."""
+    """Return sums of losses between 0 and 1, the table where they came with an example in each row, and how many
+    examples."""
     if real_numbers("losses", losses, "a sequence of numbers").ndim != 2:
         size, sums = check_sample_size(m), vector("losses", losses)
         good = (sums >= 0.0) & (sums <= size)

@@ -27,7 +27,7 @@ Counts = NDArray[np.int64]
 
 
 def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The rows that choose and the rows that certify, in ascending order."""
+    """Return the rows that choose and the rows that certify, in ascending order."""
     first = math.ceil(share * examples)
     if first >= examples:
         raise InputError(f"choose is {share:g}, which is all of {examples} examples; some must be left to certify.")
@@ -88,14 +88,14 @@ class ChosenCertificate(Shown):
         return np.argsort(self.choosing_errors, kind="stable").tolist()
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        """Only the chosen candidate has a bound."""
+        """Return the bounds: only the chosen candidate has one."""
         first, chosen = self.choosing_errors, np.arange(len(self.names)) == self.single
         own = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.bound}
         compared = {"errors_choosing": first, "rate_choosing": first / (self.examples - self.m)}
         return compared | {name: np.where(chosen, value, np.nan) for name, value in own.items()}
 
     def plot(self, ax: Any = None) -> ChoiceDisplay:
-        """The candidates' errors where they were compared, and the chosen one's bound; needs matplotlib."""
+        """Return the candidates' errors where they were compared, and the chosen one's bound; needs matplotlib."""
         from ..plots import ChoiceDisplay
 
         return ChoiceDisplay(self).plot(ax)

@@ -86,7 +86,7 @@ class CountCertificate(Certificate):
         return read_only(found)
 
     def _bound_of(self, posterior: Array) -> float:
-        """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
+        """Return the largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
         return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
 
     @property
@@ -99,7 +99,7 @@ class CountCertificate(Certificate):
 
 
 def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> SmallestBound:
-    """The tie split for a uniform prior: classifiers with more than the fewest errors have score zero."""
+    """Return the tie split for a uniform prior: classifiers with more than the fewest errors have score zero."""
     # Not numpy.argmin: it copies arrays that are read-only.
     tied = np.flatnonzero(errors == errors.min())
     single, ties, k, size = int(tied[0]), tied.size, float(errors[tied[0]]), float(m)
@@ -147,7 +147,8 @@ def common_risk(scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, l
 
 
 def _best_single(scoring: TieSplit | Spread, keys: Array, best: Array, m: float) -> tuple[int, float, NDArray[np.intp]]:
-    """The count with the smallest box at its ``best`` level, that box, and the counts that have a lower tail there.
+    """Return the count with the smallest box at its ``best`` level, that box, and the counts that have a lower tail
+    there.
 
     Only counts with a larger level than every smaller count can have it.
     """
@@ -164,7 +165,7 @@ def _best_single(scoring: TieSplit | Spread, keys: Array, best: Array, m: float)
 
 
 def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:
-    """The levels above which scores are positive."""
+    """Return the levels above which scores are positive."""
     return at.below * np.exp(at.log_mass) / scoring.scale
 
 

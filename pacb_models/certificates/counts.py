@@ -25,7 +25,7 @@ _WHAT_TO_DO = (
 
 
 def whole_numbers(name: str, values: object, expected: str) -> NDArray[np.int64]:
-    """Integers of any shape; floating-point numbers pass when they are whole."""
+    """Return integers of any shape; floating-point numbers pass when they are whole."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -42,7 +42,7 @@ def whole_numbers(name: str, values: object, expected: str) -> NDArray[np.int64]
 
 
 def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Error counts and sample sizes that go together: 0 <= errors <= m, 1 <= m <= 10^9."""
+    """Return error counts and sample sizes that go together: 0 <= errors <= m, 1 <= m <= 10^9."""
     k = whole_numbers("errors", errors, f"error counts are whole numbers: {_WHAT_TO_DO}")
     sizes = whole_numbers("m", m, _SAMPLE_SIZES)
     all_or_refuse("m", sizes, (sizes >= 1) & (sizes <= LARGEST_SAMPLE_SIZE), _SAMPLE_SIZES)
@@ -53,7 +53,7 @@ def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[
 
 
 def check_names(names: Iterable[object] | None, size: int | None = None) -> list[str] | None:
-    """A name for each of ``size`` classifiers as text, and no name twice."""
+    """Return a name for each of ``size`` classifiers as text, and no name twice."""
     if names is None:
         return None
     try:
@@ -119,7 +119,7 @@ class ErrorCounts:
         return self if other == 0 else NotImplemented  # so that sum() works
 
     def certify(self, delta: float = 0.05, **options: Any) -> Certificate:
-        """The certificate of what was counted; see :func:`pacb_models.certify`."""
+        """Return the certificate of what was counted; see :func:`pacb_models.certify`."""
         from .certify import certify
 
         return certify(self.errors, self.m, delta, names=self.names, **options)

@@ -13,7 +13,7 @@ _MOST_CODES = 1 << 12
 
 
 def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
-    """An array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
+    """Return an array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
     try:
         array = np.asarray(values)
     except ValueError:
@@ -37,7 +37,7 @@ def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def largest_exact(kind: Any) -> float:
-    """From here on floating-point numbers of this type stand for several whole ones."""
+    """Return the number from which on floating-point numbers of this type stand for several whole ones."""
     return 2.0 ** (np.finfo(kind).nmant + 1)
 
 
@@ -51,7 +51,7 @@ def check_same_rows(parts: Iterable[tuple[str, Any]]) -> None:
 
 
 def is_missing(value: object) -> bool:
-    """NaN differs from itself; of pandas' NA not even that can be told."""
+    """Tell NaN, which differs from itself; of pandas' NA not even that can be told."""
     try:
         return value is None or bool(value != value)
     except TypeError:
@@ -59,7 +59,7 @@ def is_missing(value: object) -> bool:
 
 
 def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_truth: str) -> None:
-    """Labels are numbers or text; compared with the other kind they would all differ, or be converted.
+    """Refuse to mix numbers and text; compared with the other kind they would all differ, or be converted.
 
     Whole numbers that NumPy rounds are larger than any floating-point label (see :func:`largest_exact`), so that these
     compare exactly.
@@ -71,7 +71,7 @@ def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_tr
 def label_columns(
     predictions: Any, names: Iterable[Any], truth: NDArray[Any], of_truth: tuple[str, Any]
 ) -> list[NDArray[Any]]:
-    """The labels of each classifier, one for each of the true ones and comparable with them."""
+    """Return the labels of each classifier, one for each of the true ones and comparable with them."""
     given = [(f"predictions[{name!r}]", predictions[name]) for name in names]
     check_same_rows([of_truth, *given])
     columns = []
@@ -85,7 +85,8 @@ def label_columns(
 
 
 def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
-    """The parts with their labels as whole numbers from 0 on, in the order of the labels, and how many there are."""
+    """Return the parts with their labels as whole numbers from 0 on, in the order of the labels, and how many there
+    are."""
     if {part.dtype.kind for part in parts} <= set("iub"):
         low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
         if 0 <= low <= high < _MOST_CODES:

@@ -29,7 +29,7 @@ _BELOW_ONE = 1.0 - 4.0 * EPSILON
 
 
 def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float | NDArray[np.float64]:
-    r"""The upper confidence limit of Clopper and Pearson for the risk of a classifier with ``errors`` errors.
+    r"""Return the upper confidence limit of Clopper and Pearson for the risk of a classifier with ``errors`` errors.
 
     With probability at least ``1 - delta`` over ``m`` independent examples the risk is at most this: the root l of
     :math:`P_l(B \le k) = \delta`, B binomial, or 1 when every example is an error.
@@ -50,7 +50,8 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
 
 
 def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:
-    """delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than delta."""
+    """Return delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than
+    delta."""
     if prior is None:
         return np.full(size, uniform_level(delta, size))
     levels = prior * (delta * _BELOW_ONE / max(1.0, float(prior.sum())))
@@ -60,12 +61,12 @@ def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDA
 
 
 def uniform_level(delta: float, size: int) -> float:
-    """delta/H, rounded down."""
+    """Return delta/H, rounded down."""
     return delta / size * (1.0 if size == 1 else _BELOW_ONE)
 
 
 def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
+    """Return the limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     if k.size <= 16:  # so few are computed faster one by one
         each = [limit(*entry) for entry in zip(k.ravel().tolist(), m.ravel().tolist(), e.ravel().tolist())]
         return np.array(each).reshape(k.shape)
@@ -83,7 +84,8 @@ def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.f
 
 
 def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
-    """The root l of P(B < k) + share P(B = k) = e, rounded up; arguments unchecked, and e < 1/2 unless share is 1."""
+    """Return the root l of P(B < k) + share P(B = k) = e, rounded up; arguments unchecked, and e < 1/2 unless share is
+    1."""
     if k == m or e == 0.0:
         return 1.0
     # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
@@ -106,7 +108,7 @@ def _raised(value: Numbers, units: Numbers, lib: Any) -> Numbers:
 
 
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
-    """The root and its complement, both rounded up."""
+    """Return the root and its complement, both rounded up."""
     # Chernoff's limit and its complement are beyond the root, since P(B <= k) <= exp(-m kl(k/m, l)).
     budget = -lib.log(e) / m
     l = kl_inverse(k / m, budget)
@@ -130,7 +132,8 @@ def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[N
 def _halley(
     k: Numbers, m: Numbers, l: Numbers, c: Numbers, log_level: Numbers, prefactor: Numbers, share: Numbers, lib: Any
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """One step in u = ln(1 - l) for G(u) = ln(P(B < k) + share P(B = k)) - ln e, with G and what its rounding is worth.
+    """Return one step in u = ln(1 - l) for G(u) = ln(P(B < k) + share P(B = k)) - ln e, with G and what its rounding is
+    worth.
 
     With f = P(B = k), d P(B < k)/du = f k c/l and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
     """
@@ -147,7 +150,8 @@ def _halley(
 def sample_size(
     target: float, expected_risk: float, candidates: int = 1, delta: float = 0.05, *, chance: float = 0.5
 ) -> int:
-    r"""The number of held-out examples with which a classifier is guaranteed to err at most ``target`` of the time.
+    r"""Return the number of held-out examples with which a classifier is guaranteed to err at most ``target`` of the
+    time.
 
     Parameters
     ----------
@@ -184,12 +188,12 @@ def sample_size(
     level = uniform_level(check_delta(delta), check_count("candidates", candidates, most=10**18))
 
     def examples(errors: int) -> int:
-        """The smallest number of examples among which so many errors have a limit of at most the target."""
+        """Return the smallest number of examples among which so many errors have a limit of at most the target."""
         sizes = range(LARGEST_SAMPLE_SIZE + 1)
         return bisect_left(sizes, True, lo=errors + 1, key=lambda m: limit(float(errors), float(m), level) <= goal)
 
     def likely(errors: int) -> bool:
-        """Whether so few errors are likely enough among the examples that they need, or these are too many."""
+        """Return whether so few errors are likely enough among the examples that they need, or these are too many."""
         size = examples(errors)
         return size > LARGEST_SAMPLE_SIZE or bool(bdtr(errors, size, risk) >= wanted)
 

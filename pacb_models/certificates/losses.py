@@ -82,12 +82,12 @@ class LossCertificate(Certificate):
         return float(limits[0])
 
     def _bound_of(self, posterior: Array) -> float:
-        """The mean of the limits."""
+        """Return the mean of the limits."""
         return mean_of_box(normed(posterior), self.single_bounds)
 
 
 def loss_limits(sums: Array, m: int, levels: Array) -> Array:
-    """Upper confidence limits for the mean losses behind sums of m losses, rounded up."""
+    """Return upper confidence limits for the mean losses behind sums of m losses, rounded up."""
     result, size = np.empty(sums.size), float(m)
     for block in pieces(sums.size, TAILS_AT_ONCE):
         s, e = sums[block] * (1.0 + 4.0 * EPSILON), levels[block]
@@ -108,12 +108,13 @@ def loss_limits(sums: Array, m: int, levels: Array) -> Array:
 
 
 def _shortfall(at: Tail, c: Array, m: float, l: Array) -> Array:
-    """E(c - B)_+ / P(B = c - 1)."""
+    """Return E(c - B)_+ / P(B = c - 1)."""
     return (m - c + 1.0) * l - (m * l - c) * (1.0 + at.below)
 
 
 def _best_knot(s: Array, m: float, l: Array) -> Array:
-    """The integer c in (s, m l + 1] with the smallest p_c, quasi-convex in c: the first where one more is no help."""
+    """Return the integer c in (s, m l + 1] with the smallest p_c, quasi-convex in c: the first where one more is no
+    help."""
     low, high = np.floor(s) + 1.0, np.maximum(np.minimum(np.floor(m * l) + 1.0, m), np.floor(s) + 1.0)
     while np.any(low < high):
         c = np.floor(0.5 * (low + high))
@@ -125,7 +126,8 @@ def _best_knot(s: Array, m: float, l: Array) -> Array:
 
 
 def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
-    """The root of p_c(s, l) = e by bisection below ``high``; its upper end, where p_c is at most e beyond rounding."""
+    """Return the root of p_c(s, l) = e by bisection below ``high``; its upper end, where p_c is at most e beyond
+    rounding."""
     target = np.log(e) + np.log(c - s)
     low = np.minimum(np.maximum(s, c - 1.0) / m, high)
     for _ in range(100):
@@ -141,7 +143,7 @@ def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
 
 
 def betting_limits(losses: Array, levels: Array) -> Array:
-    """Upper confidence limits for the means of the columns, rounded up."""
+    """Return upper confidence limits for the means of the columns, rounded up."""
     rows, size = losses.shape
     # In this order a sorted table is a sample again.
     order = np.random.default_rng(0).permutation(rows)
@@ -150,7 +152,7 @@ def betting_limits(losses: Array, levels: Array) -> Array:
 
 
 def _betting_limits(x: Array, levels: Array) -> Array:
-    """By bisection between the observed mean and one; a level of zero has the limit one."""
+    """Find the limits by bisection between the observed mean and one; a level of zero has the limit one."""
     rows = len(x)
     with np.errstate(divide="ignore"):
         target = -np.log(levels)
@@ -176,5 +178,5 @@ def _betting_limits(x: Array, levels: Array) -> Array:
 
 
 def _means_before(x: Array) -> Array:
-    """The mean of the examples before each, and what counts as seen."""
+    """Return the mean of the examples before each, and what counts as seen."""
     return (0.25 + x.cumsum(axis=0) - x) / np.arange(1.0, len(x) + 1.0)[:, None]

@@ -36,19 +36,20 @@ _BETS = 8
 
 
 def bets(bound: float) -> Array:
-    """The parts of the wealth, each the best one against some larger risk r: (r - b)/(b (1 - b))."""
+    """Return the parts of the wealth, each the best one against some larger risk r: (r - b)/(b (1 - b))."""
     risks = bound + (1.0 - bound) * np.geomspace(0.01, 0.5, _BETS)
     # With a bound of nearly zero every error is an alarm; so large a bet needs no more room than this.
     return (risks - bound) / (max(bound, 1e-12) * (1.0 - bound))
 
 
 def not_begun(t: float) -> float:
-    """The weight of all starts after ``t`` examples."""
+    """Return the weight of all starts after ``t`` examples."""
     return 1.0 / (1.0 + math.log1p(t))
 
 
 def step(started: Array, t: int, losses: ArrayLike, bound: float) -> Array:
-    """The wealth of the products that have begun, after example ``t`` (from 1); a row of bets for each sequence."""
+    """Return the wealth of the products that have begun, after example ``t`` (from 1); a row of bets for each
+    sequence."""
     factor = 1.0 + bets(bound) * (np.asarray(losses, dtype=np.float64)[..., None] - bound)
     weight = (not_begun(t - 1) - not_begun(t)) / _BETS
     return np.minimum((started + weight) * factor, 1e300)
@@ -117,7 +118,7 @@ class RiskMonitor:
         return self
 
     def as_dict(self) -> dict[str, Any]:
-        """The whole state as JSON-ready values."""
+        """Return the whole state as JSON-ready values."""
         plain = ("bound", "delta", "guaranteed", "examples", "errors", "wealth", "alarm")
         return {
             **{name: getattr(self, name) for name in plain},
@@ -131,7 +132,7 @@ class RiskMonitor:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RiskMonitor:
-        """A monitor that goes on where the saved one stopped."""
+        """Return a monitor that goes on where the saved one stopped."""
         with reading(path, "the state of a monitor "):
             state = json.loads(Path(path).read_text(encoding="utf-8"))
             monitor = cls(state["bound"], state["delta"], guaranteed=bool(state.get("guaranteed", True)))
@@ -142,7 +143,7 @@ class RiskMonitor:
         return monitor
 
     def plot(self, ax: Any = None) -> MonitorDisplay:
-        """The evidence over time, and the errors; needs matplotlib."""
+        """Return the evidence over time, and the errors; needs matplotlib."""
         from ..plots import MonitorDisplay
 
         return MonitorDisplay(self).plot(ax)

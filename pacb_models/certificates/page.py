@@ -30,7 +30,7 @@ _FILTERS = ("at_most", "percentage_at_most", "percentage", "confidence_text", "d
 
 
 def rendered(package: str, template: str, **values: Any) -> str:
-    """A page from a template of a package, with the style and the parts that all pages share."""
+    """Return a page from a template of a package, with the style and the parts that all pages share."""
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ImportError:
@@ -49,7 +49,7 @@ def rendered(package: str, template: str, **values: Any) -> str:
 
 
 def versions() -> list[tuple[str, str]]:
-    """When and with what it is made."""
+    """Say when and with what it is made."""
     return [
         ("made", datetime.now(UTC).isoformat(timespec="seconds")),
         ("Python", platform.python_version()),
@@ -58,7 +58,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def picture(names: Sequence[str], bounds: Array, rates: Array, deployed: int, orange: str) -> dict[str, Any]:
-    """Where the ticks, bounds and held-out errors of candidates are, in a picture of 640 by 280."""
+    """Return where the ticks, bounds and held-out errors of candidates are, in a picture of 640 by 280."""
     power = 10.0 ** math.floor(math.log10(bounds.max()))
     # A round number such that three to six of them reach the largest value.
     step = next(size * power for size in (0.2, 0.5, 1.0, 2.0) if bounds.max() <= 6.0 * size * power)
@@ -75,7 +75,7 @@ def picture(names: Sequence[str], bounds: Array, rates: Array, deployed: int, or
 
 
 def assumption(fixed: str) -> str:
-    """What holds only if nothing was looked at before, and what had to be fixed beforehand."""
+    """Return what holds only if nothing was looked at before, and what had to be fixed beforehand."""
     return (
         "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to "
         f"train, scale, tune or choose anything before, and that {fixed} were fixed before they were looked at."
@@ -86,7 +86,7 @@ class Predictor(Protocol):
     """What is certified: it predicts."""
 
     def predict(self, X: Any) -> Any:
-        """A label for each row."""
+        """Return a label for each row."""
 
 
 class Shown(Immutable):
@@ -111,11 +111,11 @@ class Shown(Immutable):
         return range(len(self.names))
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        """What is known of the candidates, by name."""
+        """Return what is known of the candidates, by name."""
         raise NotImplementedError
 
     def table(self, rows: int = 10) -> TableCells:
-        """Titles and cells of the first candidates; what is not known of one, NaN, is left empty."""
+        """Return titles and cells of the first candidates; what is not known of one, NaN, is left empty."""
         known, first = self._columns(), list(self.order[:rows])
         titles, cells = ["candidate"], [[self.names[place] for place in first]]
         for title, column, text in self.shown:
@@ -124,14 +124,14 @@ class Shown(Immutable):
         return titles, list(zip(*cells, strict=True))
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with a row per candidate, in their order."""
+        """Return a pandas DataFrame with a row per candidate, in their order."""
         import pandas as pd
 
         index = pd.Index([self.names[place] for place in self.order], name="candidate")
         return pd.DataFrame({name: values[self.order] for name, values in self._columns().items()}, index=index)
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values."""
+        """Return the fields as JSON-ready values."""
         values = {name: getattr(self, "name" if name == "single_name" else name) for name in self.fields.split()}
         lists = {name: np.asarray(of).tolist() for name, of in values.items() if isinstance(of, np.ndarray | tuple)}
         return values | lists
@@ -140,7 +140,7 @@ class Shown(Immutable):
         return isinstance(other, Shown) and self.as_dict() == other.as_dict()
 
     def _picture(self) -> dict[str, Any] | None:
-        """Errors and bounds to draw, where all candidates have a bound."""
+        """Return errors and bounds to draw, where all candidates have a bound."""
         return None
 
     def __str__(self) -> str:
@@ -157,7 +157,7 @@ class Shown(Immutable):
         return self._classifier
 
     def with_classifier(self, classifier: Any) -> Self:
-        """The same certificate with what it is about."""
+        """Return the same certificate with what it is about."""
         other = copy(self)
         other._set(_classifier=classifier)
         return other

@@ -24,7 +24,7 @@ _ENDINGS = (".csv", ".csv.gz", *_PARQUET)
 
 
 def count_errors(paths: Paths, target: str, ignore: Iterable[str] = (), identifier: str | None = None) -> ErrorCounts:
-    """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders.
+    """Return the errors of every column but ``target`` and the ignored ones, over all files and the files of folders.
 
     ``identifier`` is a column with a value of its own in every row of all files.
     """
@@ -42,7 +42,7 @@ def certify_files(
     seed: int,
     identifier: str | None = None,
 ) -> ChosenCertificate:
-    """One classifier, chosen on a part of the rows of all files and certified on the others."""
+    """Return one classifier, chosen on a part of the rows of all files and certified on the others."""
     files = _opened(paths, target, ignore, identifier)
     total = sum(file.rows for file in files)
     mask = np.zeros(total, dtype=bool)
@@ -54,7 +54,8 @@ def certify_files(
 
 
 def _opened(paths: Paths, target: str, ignore: Iterable[str], identifier: str | None = None) -> list[_PredictionFile]:
-    """All files, those of folders included; examples that are counted twice would make the certificate too small."""
+    """Return all files, those of folders included; examples that are counted twice would make the certificate too
+    small."""
     seen: dict[tuple[int, int], _PredictionFile] = {}
     for file in (file for path in paths for file in _files(Path(path))):
         status = file.stat()
@@ -91,7 +92,7 @@ def _check_identifiers(files: Sequence[_PredictionFile], column: str) -> None:
 
 
 def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], int]:
-    """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
+    """Return errors on all rows and on those of the mask (2 × H), and the number of rows."""
     import pyarrow.compute as pc
 
     errors, rows = np.zeros((2, len(files[0].names)), dtype=np.int64), 0
@@ -112,7 +113,8 @@ def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = No
 
 
 def _files(path: Path) -> list[Path]:
-    """The file, or those of a folder and below it; what cannot be read is refused, since a part is not the whole.
+    """Return the file, or those of a folder and below it; what cannot be read is refused, since a part is not the
+    whole.
 
     Names that begin with a dot or an underscore are other programs' copies and notes, as for Parquet's readers.
     """
@@ -165,7 +167,7 @@ class _PredictionFile:
             return int(self.dataset.count_rows())
 
     def _classifiers(self, ignored: set[str], identifier: str | None) -> list[str]:
-        """The columns of predictions, all of the type of the target."""
+        """Return the columns of predictions, all of the type of the target."""
         schema, target = self.dataset.schema, self.target
         others = [("id", identifier)] * (identifier is not None) + [("ignore", name) for name in sorted(ignored)]
         check_columns(self.path, schema.names, [("target", target), *others])
@@ -181,7 +183,7 @@ class _PredictionFile:
         return names
 
     def batches(self) -> Iterator[Any]:
-        """Its rows in parts that are small and not empty, with labels that are known."""
+        """Yield its rows in parts that are small and not empty, with labels that are known."""
         rows, columns = 0, [*self.names, self.target]
         for batch in self._parts(columns):
             if batch.num_rows:  # else its columns may have no type
@@ -203,7 +205,7 @@ class _PredictionFile:
         return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
 
     def _check(self, column: Any, name: str, rows: int) -> None:
-        """Every label is known and stands for itself; ``rows`` are those before the column's."""
+        """Check that every label is known and stands for itself; ``rows`` are those before the column's."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -159,13 +159,13 @@ def certify_predictions(
 
 
 def errors_of(y_true: ArrayLike, predictions: Any) -> NDArray[np.bool_]:
-    """A row per example and a column per classifier: whether it errs."""
+    """Return a row per example and a column per classifier: whether it errs."""
     codes, said, _, _ = _coded(y_true, predictions)
     return np.asarray(said != codes[:, None])
 
 
 def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[Any], int, list[str]]:
-    """True labels and predictions as whole numbers, how many labels there are, and the columns' names."""
+    """Return true labels and predictions as whole numbers, how many labels there are, and the columns' names."""
     truth = label_array("y_true", y_true)
     if truth.ndim != 1 or not truth.size:
         raise InputError(f"y_true has the shape {truth.shape}; it must hold a label for each of the examples.")
@@ -193,13 +193,13 @@ def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[A
 
 
 def check_share(choose: object) -> float:
-    """A share strictly between 0 and 1."""
+    """Return a share strictly between 0 and 1."""
     expected = "it must be a share of the examples strictly between 0 and 1"
     return check_number("choose", choose, lambda share: 0.0 < share < 1.0, expected)
 
 
 def check_seed(random_state: object, share: float | None) -> int:
-    """A seed that can be printed, so that the division can be repeated."""
+    """Return a seed that can be printed, so that the division can be repeated."""
     if random_state is None:
         return 0
     expected = "it must be a whole number of at least 0, to be printed"

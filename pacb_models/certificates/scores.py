@@ -33,7 +33,7 @@ class Score(NamedTuple):
 
 
 def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
-    """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
+    """Return P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
     at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
 
@@ -54,7 +54,7 @@ class TieSplit:
     lead = 0.0
 
     def score(self, at: Tail, k: Array, m: float, l: Numbers, level: Array) -> Score:
-        """The score where it is positive and the risk not beyond :meth:`box`."""
+        """Return the score where it is positive and the risk not beyond :meth:`box`."""
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)
         gap = b - a
@@ -66,11 +66,12 @@ class TieSplit:
         return Score(value, slope, bend, rounding, rounding * np.abs(gap) + 8.0 * EPSILON * slope)
 
     def box(self, k: Array, m: float, level: Array) -> Array:
-        """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
+        """Return the risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
         return upper_limits(k, np.full(k.size, m), level)
 
     def convex_level(self, k: Array, m: float) -> Array:
-        """Up to this level the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to there.
+        """Return the level up to which the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to
+        there.
 
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
@@ -96,7 +97,7 @@ class Spread:
         self.scale = math.exp(spread)
 
     def score(self, at: Tail, k: Array, m: float, l: Numbers, level: Array) -> Score:
-        """As for :class:`TieSplit`."""
+        """Do as :class:`TieSplit` does."""
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)
         q = np.maximum(at.below, 1e-300)
@@ -120,7 +121,7 @@ class Spread:
         return Score(*(part / self.scale for part in parts))
 
     def box(self, k: Array, m: float, level: Array) -> Array:
-        """As for :class:`TieSplit`; a root by Newton's method, from beyond it."""
+        """Do as :class:`TieSplit` does; a root by Newton's method, from beyond it."""
         box = np.ones(k.size)
         with np.errstate(divide="ignore"):
             exponent = np.log(level) + self.spread - self.scale
@@ -143,5 +144,5 @@ class Spread:
         return box
 
     def convex_level(self, k: Array, m: float) -> Array:
-        """The score is convex at every level."""
+        """Return one for each: the score is convex at every level."""
         return np.ones(k.size)

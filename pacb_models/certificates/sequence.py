@@ -26,7 +26,7 @@ from .page import Shown, assumption
 
 
 def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[int]:
-    """The candidates' positions in the order of their names; all as they come without an order."""
+    """Return the candidates' positions in the order of their names; all as they come without an order."""
     if order is None:
         return list(range(len(names)))
     if isinstance(order, str) or not isinstance(order, Iterable) or getattr(order, "ndim", 1) != 1:

@@ -18,7 +18,7 @@ from .scores import Spread, TieSplit
 def support_function(
     scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array, box: Array, posterior: Array
 ) -> float:
-    """The bound of ``posterior``, rounded up; never above the mean of the box."""
+    """Return the bound of ``posterior``, rounded up; never above the mean of the box."""
     posterior = normed(posterior)
     corner = mean_of_box(posterior, box)
     counts = errors.astype(np.float64)
@@ -41,12 +41,12 @@ def support_function(
 
 
 def normed(posterior: Array) -> Array:
-    """The weights with a sum of at least one, from weights that may sum to a little less."""
+    """Return the weights with a sum of at least one, from weights that may sum to a little less."""
     return posterior / min(float(posterior.sum()), 1.0)
 
 
 def mean_of_box(posterior: Array, box: Array) -> float:
-    """The risk of a posterior at the largest risks of all classifiers, rounded up."""
+    """Return the risk of a posterior at the largest risks of all classifiers, rounded up."""
     return min(float(posterior @ box) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), 1.0)
 
 
@@ -70,7 +70,7 @@ class _Terms:
         self.resting = self._scores(begin, self.shift, every)._replace(log_value=value)
 
     def evaluate(self, z: Array) -> Evaluated:
-        """The scores; nothing has to be computed of those that rest."""
+        """Return the scores; nothing has to be computed of those that rest."""
         at, moved = Evaluated(*(part.copy() for part in self.resting)), (z > self.low).nonzero()[0]
         if moved.size:
             total = np.exp(z[moved])
@@ -81,7 +81,7 @@ class _Terms:
         return at
 
     def _scores(self, l: Array, pace: Array, index: NDArray[np.intp]) -> Evaluated:
-        """At risks; ``pace`` is the derivative of the share in the coordinate."""
+        """Return scores at risks; ``pace`` is the derivative of the share in the coordinate."""
         k = self.k[index]
         score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, self.levels[index])
         value, slope = np.maximum(score.value, score.rounding), np.maximum(score.slope, score.slope_rounding)
@@ -91,7 +91,8 @@ class _Terms:
         return Evaluated(l, growth, np.log(value), np.log(slope), steepness, *roundings)
 
     def start(self, q: Array, budget: float) -> tuple[float, Array]:
-        """As if every score rose with the logarithm of its slope in a straight line, from one end to the other."""
+        """Begin as if every score rose with the logarithm of its slope in a straight line, from one end to the
+        other."""
         last = np.log((self.m - self.k) / (1.0 - self.box) / self.scoring.scale / q)
         # The slope rises by no more than a factor of e^5.
         first = np.clip(self.resting.log_slope - np.log(q), last - 5.0, last - 1e-9)

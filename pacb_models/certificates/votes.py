@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 def majority(columns: NDArray[Any], size: int) -> NDArray[np.intp]:
-    """What most columns of codes (see :func:`coded`) say of each example, the first label of several."""
+    """Return what most columns of codes (see :func:`coded`) say of each example, the first label of several."""
     result = np.empty(len(columns), dtype=np.intp)
     step = max(1, (1 << 22) // max(size, columns.shape[1]))
     for start in range(0, len(columns), step):
@@ -23,7 +23,7 @@ def majority(columns: NDArray[Any], size: int) -> NDArray[np.intp]:
 
 
 def vote_weights(errors: np.ndarray, rate: float) -> np.ndarray:
-    r"""Weights :math:`\propto \exp(-\text{rate} \cdot \text{errors})`."""
+    r"""Return weights :math:`\propto \exp(-\text{rate} \cdot \text{errors})`."""
     weights = np.exp(-rate * (errors - errors.min()))
     return weights / weights.sum()
 
@@ -55,7 +55,7 @@ class Tally:
 
 
 def vote_shares(weights: np.ndarray, opinions: Iterable[np.ndarray], rows: int, classes: int) -> np.ndarray:
-    """The share of each class in one weighted vote on each row."""
+    """Return the share of each class in one weighted vote on each row."""
     tally = Tally(rows, classes)
     for weight, opinion in zip(weights, opinions, strict=True):
         tally.add(weight, opinion)

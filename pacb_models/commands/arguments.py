@@ -33,7 +33,7 @@ _RISKS_HELP = (
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser, plot: str = "") -> None:
-    """What describes one problem, and where there is something to ``plot``, the option for it."""
+    """Add what describes one problem, and where there is something to ``plot``, the option for it."""
     add = parser.add_argument
     add("risks", metavar="RISKS.csv|PROBLEM.json", help=_RISKS_HELP)
     add("--m", type=int, help="number of examples on which each risk was measured")
@@ -46,7 +46,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser, plot: str = "") -> No
 
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
-    """What describes a bound."""
+    """Add what describes a bound."""
     add = parser.add_argument
     add("--delta", type=float, default=0.05, help="the bound holds with probability at least 1 - delta")
     add("--distance", default="kl", help=f"one of {', '.join(DISTANCES['kl'])}")
@@ -57,7 +57,7 @@ def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
-    """What constrains the posterior of one problem; averages and sizes are columns of the risk file."""
+    """Add what constrains the posterior of one problem; averages and sizes are columns of the risk file."""
     add = parser.add_argument_group(
         "constraints on the posterior",
         "The bound stays valid whatever they are. "
@@ -74,12 +74,12 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
-    """The option that asks for a picture."""
+    """Add the option that asks for a picture."""
     parser.add_argument("--plot", metavar="FILE", help=f"draw {what}, into a file that ends in .svg, .pdf or .png")
 
 
 def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    """The problem that the arguments describe, or that is in a JSON file, and the classifiers' names."""
+    """Return the problem that the arguments describe, or that is in a JSON file, and the classifiers' names."""
     from ..direct import DirectProblem
     from ..problem import BoundProblem
     from ..problem_file import read_problem
@@ -107,7 +107,7 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
 
 
 def constraints_from(options: argparse.Namespace, table: RiskFile) -> list[Constraint]:
-    """The constraints that the arguments describe."""
+    """Return the constraints that the arguments describe."""
     from ..constraints import average, support, weights
 
     limits: dict[str, dict[str, Any]] = {}
@@ -158,7 +158,7 @@ def draw_path(path: str | None, problem: Any, solutions: Any) -> None:
 
 
 def named_solvers(text: str | None) -> list[str] | None:
-    """The names in ``--solvers A,B,FILE.py:SOLVER``; None where nothing was chosen."""
+    """Return the names in ``--solvers A,B,FILE.py:SOLVER``; None where nothing was chosen."""
     from ..solving.registry import named_solver
 
     return None if text is None else list(dict.fromkeys(named_solver(word.strip()) for word in text.split(",")))

@@ -111,7 +111,7 @@ def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertif
 
 
 def _counts(found: RiskFile, m: int) -> Any:
-    """Whole numbers of errors; the first line that has none is named."""
+    """Return whole numbers of errors; the first line that has none is named."""
     import numpy as np
 
     values = np.asarray(found.values)
@@ -134,7 +134,7 @@ def _counts(found: RiskFile, m: int) -> Any:
 
 
 def _text(certificate: Certificate, top: int, counted: str) -> str:
-    """The certificate and a table of the best classifiers."""
+    """Return the certificate and a table of the best classifiers."""
     from ..wording import at_most, one_line
 
     if not (shown := certificate.order[:top]):

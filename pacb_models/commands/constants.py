@@ -53,13 +53,13 @@ def _constants(options: argparse.Namespace) -> int:
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:
-    """The constants, and the paper's over the exact one."""
+    """Return the constants, and the paper's over the exact one."""
     paper = ["-", "-"] if row["paper"] is None else [f"{row['paper']:.6g}", f"{row['paper'] / row['exact']:.4g}"]
     return [f"{row['exact']:.6g}", f"{row['one-sided']:.6g}", *paper]
 
 
 def _verdict_on_the_paper(rows: list[dict[str, Any]]) -> terminal.Line:
-    """One sentence on the paper's constants, none where it has none."""
+    """Return one sentence on the paper's constants, none where it has none."""
     printed = [row for row in rows if row["paper"] is not None]
     if not printed:
         return terminal.Line([], True)
@@ -74,5 +74,5 @@ def _verdict_on_the_paper(rows: list[dict[str, Any]]) -> terminal.Line:
 
 
 def _too_small(row: dict[str, Any]) -> bool:
-    """True when the paper's constant is below the exact one by more than the rounding of a printed number."""
+    """Return True when the paper's constant is below the exact one by more than the rounding of a printed number."""
     return row["paper"] is not None and row["paper"] < row["exact"] * (1.0 - 1e-6)

@@ -49,7 +49,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--lambdas", default=None, help="'paper' (0.10, 0.11, ...) or 'arithmetic-geometric'")
     add("--count", type=int, default=None, metavar="H", help="number of SVMs of the grid 'paper' (50)")
     add("--scale", action="store_true", help="scale the features to variance 1 (on the training part)")
-    add("--validation-size", type=float, default=0.5, metavar="SHARE", help="of the rows, kept back to certify")
+    add(
+        "--validation-size",
+        type=share_or_count,
+        default=0.5,
+        metavar="SIZE",
+        help="share or number of rows that certify",
+    )
     add_bound_arguments(parser)
     add("--solver", default="auto", help="a name that 'pacb doctor' lists")
     add("--seed", type=int, default=0, help="of the random split")
@@ -61,6 +67,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--out", metavar="FILE.json", help="save the certificate")
     add("--json", action="store_true", help="print one JSON object")
     return parser
+
+
+def share_or_count(text: str) -> float:
+    """Return a number of rows where it is whole as typed, else a share of them."""
+    return int(text) if text.isdigit() else float(text)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -149,7 +160,7 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
 
 
 def _estimator(options: argparse.Namespace, table: Any, paper: bool) -> Any:
-    """The paper's SVMs, or a set of classifiers and their votes of which one is deployed."""
+    """Return the paper's SVMs, or a set of classifiers and their votes of which one is deployed."""
     import joblib
 
     from ..estimators.certified import CertifiedClassifier
@@ -168,7 +179,7 @@ def _estimator(options: argparse.Namespace, table: Any, paper: bool) -> Any:
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
-    """What an auditor needs to repeat the run."""
+    """Return what an auditor needs to repeat the run."""
     return [
         ("file", str(options.file)),
         ("SHA-256 of the file", hashlib.sha256(Path(options.file).read_bytes()).hexdigest()),
@@ -182,7 +193,7 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
 
 
 def _record(options: argparse.Namespace, model: Any, table: Any) -> dict[str, Any]:
-    """What is saved and printed as JSON."""
+    """Return what is saved and printed as JSON."""
     if hasattr(model, "guarantee_"):
         own = {"guarantee": model.guarantee_.as_dict()}
     else:

@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = ()) -> int:
-    """The exit code of a program; whatever ends it is said in one line. ``arguments`` is what the user typed."""
+    """Return the exit code of a program; whatever ends it is said in one line. ``arguments`` is what the user typed."""
     streams.prepare()
     code, said = DONE, ""
     try:
@@ -116,14 +116,15 @@ def _run(arguments: Sequence[str], command: str) -> int:
 
 
 def _as_typed(reason: InputError, arguments: Sequence[str]) -> str:
-    """A complaint about an argument in Python as one about the option that the user typed for it."""
+    """Return a complaint about an argument in Python as one about the option that the user typed for it."""
     sentence, option = str(reason), f"--{re.sub('_|: ', '-', reason.argument)}"
     typed = any(word.partition("=")[0] == option for word in arguments)
     return option + sentence.removeprefix(reason.argument) if typed else sentence
 
 
 def _to_install(reason: ModuleNotFoundError) -> str:
-    """What to install for a module that is missing: an extra of this package where one has it. One of ours is a bug."""
+    """Return what to install for a module that is missing: an extra of this package where one has it. One of ours is a
+    bug."""
     from importlib.metadata import PackageNotFoundError, requires
 
     module = (reason.name or "").partition(".")[0]
@@ -138,7 +139,8 @@ def _to_install(reason: ModuleNotFoundError) -> str:
 
 
 def build_parser(command: str = "") -> Parser:
-    """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
+    """Return the parser with our commands and those that are plugged in; of the latter only ``command``, when that is
+    one."""
     parser = Parser(
         prog="pacb",
         description=textwrap.fill(

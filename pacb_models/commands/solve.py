@@ -84,7 +84,7 @@ def _solve(options: argparse.Namespace) -> int:
 
 
 def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> str:
-    """A solution for reading."""
+    """Return a solution for reading."""
     risk = "true tandem risk" if solution.vote_statement else "true risk"
     sure = f"({risk} at most this, with probability at least {confidence_text(problem.delta)})"
     said = [("bound", f"{at_most(solution.bound, 10)}   {sure}")]

@@ -21,7 +21,7 @@ def prepare() -> None:
 
 @contextmanager
 def chatter_among_errors() -> Iterator[None]:
-    """Meanwhile, what solvers and their libraries print to standard error: standard output is our answer's."""
+    """Send meanwhile what solvers and their libraries print to standard error: standard output is our answer's."""
     sys.stdout.flush()
     before = os.dup(1)
     try:

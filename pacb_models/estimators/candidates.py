@@ -31,7 +31,7 @@ class Candidate:
 
 
 def all_candidates(names: Sequence[str], errors: np.ndarray, rates: Sequence[float]) -> list[Candidate]:
-    """The votes with weights that fall with the members' errors, one for each rate, and each member alone."""
+    """Return the votes with weights that fall with the members' errors, one for each rate, and each member alone."""
     kinds = ["equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)" for rate in rates]
     of_votes = [f"vote of {len(names)}, {kind}" for kind in kinds]
     weights = [*(vote_weights(errors, rate) for rate in rates), *np.eye(len(names))]
@@ -63,7 +63,7 @@ def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: 
 def cross_validation_errors(
     opinions: Sequence[np.ndarray], y: np.ndarray, folds: Sequence[np.ndarray], classes: int, rates: Sequence[float]
 ) -> np.ndarray:
-    """Errors of the votes and of the members on examples that neither their fits nor their weights have seen.
+    """Return errors of the votes and of the members on examples that neither their fits nor their weights have seen.
 
     ``opinions`` are the members', out of fold, of examples with class indices ``y``; ``folds`` the indices of each
     fold's examples. A vote's weights come from the errors in the other folds, raised to the number of all examples:

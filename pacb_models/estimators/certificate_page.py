@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def certificate_page(model: CertifiedClassifier, title: str, facts: Facts, table: Table | None = None) -> str:
-    """The page as HTML; ``facts`` are lines for its last table (file, digest, seed), ``table`` the data."""
+    """Return the page as HTML; ``facts`` are lines for its last table (file, digest, seed), ``table`` the data."""
     bounds, prior, errors = model.certificate_.single_bounds, model.prior_, model.errors_
     order = np.argsort(bounds, kind="stable")
     names, weights = model.names_, np.zeros(0)
@@ -54,7 +54,7 @@ def certificate_page(model: CertifiedClassifier, title: str, facts: Facts, table
 
 
 def _statements(statements: tuple[Statement, ...]) -> tuple[list[str], list[list[str]]]:
-    """Titles and rows of the finer statements."""
+    """Return titles and rows of the finer statements."""
     titles = ["among", "errors", "observed", "at most", "", "delta", "accepted, at least"]
     rows = [
         [
@@ -73,7 +73,7 @@ def _statements(statements: tuple[Statement, ...]) -> tuple[list[str], list[list
 
 
 def _confusion(classes: np.ndarray, counts: np.ndarray) -> tuple[list[str], list[list[Any]]]:
-    """Held-out examples by class and by what the deployed predictor calls them."""
+    """Return held-out examples by class and by what the deployed predictor calls them."""
     rows = [
         [f"class {name}", *row, row.sum(), percentage((row.sum() - row[place]) / max(row.sum(), 1))]
         for place, (name, row) in enumerate(zip(classes, counts, strict=True))
@@ -82,7 +82,7 @@ def _confusion(classes: np.ndarray, counts: np.ndarray) -> tuple[list[str], list
 
 
 def _split(model: CertifiedClassifier, table: Table | None) -> list[tuple[str, Any]]:
-    """What became of the data, in lines."""
+    """Return what became of the data, in lines."""
     of_file: list[tuple[str, Any]] = []
     if table is not None:
         of = table.reading

@@ -223,13 +223,13 @@ class CertifiedClassifier(EnsembleClassifier):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """What the deployed predictor says: this is what ``guarantee_`` is about."""
+        """Return what the deployed predictor says: this is what ``guarantee_`` is about."""
         if self._is_random():
             return self.predict_gibbs(X)
         return self.classes_[self._shares(X).argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The share of the votes for each class (or the mean probability, with soft voting): not calibrated.
+        """Return the share of the votes for each class (or the mean probability, with soft voting): not calibrated.
 
         With ``deploy="stochastic"`` the probability that :meth:`predict` says this class.
         """
@@ -267,7 +267,7 @@ class CertifiedClassifier(EnsembleClassifier):
         write_atomically(path, certificate_page(self, title, facts))
 
     def accepts(self, X: Any, threshold: float) -> NDArray[np.bool_]:
-        """Which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""
+        """Return which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""
         shares = self._shares(X)
         if threshold not in self.thresholds_:
             expected = f"it must be one that abstain fixed beforehand: {self.thresholds_!r}"
@@ -275,11 +275,11 @@ class CertifiedClassifier(EnsembleClassifier):
         return shares.max(axis=1) >= threshold
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """How fit parameters reach the classifiers; ``groups`` stays here."""
+        """Return how fit parameters reach the classifiers; ``groups`` stays here."""
         return super().get_metadata_routing().add_self_request(self)
 
     def _check_parameters(self) -> None:
-        """What can be told before anything is trained."""
+        """Check what can be told before anything is trained."""
         check_delta(self.delta)
         if self.votes is not None:
             check_choice("votes", self.votes, ("cv", "uniform"))
@@ -308,7 +308,7 @@ class CertifiedClassifier(EnsembleClassifier):
     def _form_candidates(
         self, opinions: Sequence[np.ndarray] = (), y: np.ndarray | None = None, folds: Sequence[np.ndarray] = ()
     ) -> None:
-        """Candidates and prior, from the members' opinions out of fold where there are any."""
+        """Form candidates and prior, from the members' opinions out of fold where there are any."""
         members = len(self.names_)
         rates = () if self.votes is None or members == 1 else RATES if opinions and self.votes == "cv" else RATES[:1]
         errors = None
@@ -356,7 +356,7 @@ class CertifiedClassifier(EnsembleClassifier):
         self.bound_ = bound
 
     def _predictor(self) -> str:
-        """The deployed predictor in words."""
+        """Return the deployed predictor in words."""
         support = np.flatnonzero(self.certificate_.posterior)
         if self.deployed_ is None and support.size > 1:
             return f"a candidate drawn at random for each prediction, from the {support.size} that have weight"
@@ -366,12 +366,12 @@ class CertifiedClassifier(EnsembleClassifier):
         return f"the {candidate.name}{', by mean probabilities' if self.voting_ == 'soft' else ''}"
 
     def _forget_certificate(self) -> None:
-        """A certificate of an earlier fit is not about what was trained since."""
+        """Forget the certificate of an earlier fit, which is not about what was trained since."""
         for name in _OF_THE_CERTIFICATE:
             self.__dict__.pop(name, None)
 
     def _is_random(self) -> bool:
-        """Whether a random predictor is deployed; refused before there is a certificate."""
+        """Return whether a random predictor is deployed; refused before there is a certificate."""
         missing = "This %(name)s has no certificate yet: call fit, and calibrate when validation_size is None."
         check_is_fitted(self, "certificate_", msg=missing)
         return self.deployed_ is None
@@ -393,7 +393,7 @@ class CertifiedClassifier(EnsembleClassifier):
         return weights / weights.sum(), self._poll(X, candidates).choices
 
     def _poll(self, X: Any, candidates: Sequence[Candidate]) -> Poll:
-        """What these candidates say of the rows; members without a say in any of them are not asked."""
+        """Return what these candidates say of the rows; members without a say in any of them are not asked."""
         asked = np.flatnonzero(np.sum([candidate.weights for candidate in candidates], axis=0))
         among = [replace(candidate, weights=candidate.weights[asked]) for candidate in candidates]
         return poll(among, self._opinions(X, asked), _num_samples(X), len(self.classes_))
@@ -404,7 +404,7 @@ def _print_progress(done: int, total: int) -> None:
 
 
 def _checked_groups(groups: Any, X: Any) -> np.ndarray | None:
-    """One group for each example, all of one type."""
+    """Return one group for each example, all of one type."""
     if groups is None:
         return None
     check_same_rows([("X", X), ("groups", groups)])

@@ -67,7 +67,7 @@ class TableCoding(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """The matrix; a text that no training row has is none of the known values."""
+        """Return the matrix; a text that no training row has is none of the known values."""
         check_is_fitted(self, "features_")
         lost = [name for name in self.feature_names_in_ if name not in getattr(X, "columns", ())]
         if lost:
@@ -83,12 +83,12 @@ class TableCoding(TransformerMixin, BaseEstimator):
         return result
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """A name for each column of the matrix."""
+        """Return a name for each column of the matrix."""
         check_is_fitted(self, "features_")
         return np.array([name for name, *_ in self.features_], dtype=object)
 
     def _column(self, X: pd.DataFrame, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-        """Its numbers or texts, and where one is missing.
+        """Return its numbers or texts, and where one is missing.
 
         Texts are as ``read_table`` reads them, whoever did: a mark of what is missing, no space in front.
         """
@@ -111,7 +111,7 @@ class TableCoding(TransformerMixin, BaseEstimator):
 
 
 def classifier_set(name: str, coding: Any) -> list[tuple[str, Any]]:
-    """The classifiers of one set, or of "all", each behind a ``coding`` of its own."""
+    """Return the classifiers of one set, or of "all", each behind a ``coding`` of its own."""
     check_choice("classifiers", name, (*SETS, "all"))
     logistic = {f"logistic C={C:g}": LogisticRegression(C=C, max_iter=2000) for C in (0.01, 0.1, 1.0, 10.0)}
     machines = {f"SVM C={C:g}": SVC(C=C) for C in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}

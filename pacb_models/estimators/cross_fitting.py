@@ -33,7 +33,7 @@ class Training:
 
 
 def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fold]:
-    """Folds of the training part: stratified and shuffled for a number, or a splitter's that divide it.
+    """Return folds of the training part: stratified and shuffled for a number, or a splitter's that divide it.
 
     With fewer examples of every class than folds there are fewer folds, and none when no class has two examples.
     """
@@ -77,7 +77,7 @@ def cross_fit(
 
 
 def _without_fold(training: Training, fold: Fold, n_jobs: int | None) -> list[np.ndarray]:
-    """The members' opinions of the fold's examples, fitted on the others."""
+    """Return the members' opinions of the fold's examples, fitted on the others."""
     (rows, tested), classes, soft = fold, training.classes, training.soft
     members, y = [clone(member) for member in training.members], training.y[rows]
     if (y == y[0]).all():

@@ -27,7 +27,7 @@ class MajorityVote:
     members: list[Any]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """A label for each row."""
+        """Return a label for each row."""
         said = np.column_stack(predict_members(self.members, X, None))
         labels, codes = np.unique(said, return_inverse=True)
         return labels[majority(codes.reshape(said.shape), labels.size)]
@@ -129,7 +129,7 @@ def certify_models(
 def predictions_of(
     models: Models, X: Any, y: ArrayLike, n_jobs: int | None = None
 ) -> tuple[list[str], list[Any], dict[str, Any]]:
-    """Names and models as they are given, and what each predicts, by name."""
+    """Return names and models as they are given, and what each predicts, by name."""
     check_kind("models", models, Iterable, "a list or a dict of fitted classifiers")
     given = list(models.items()) if isinstance(models, Mapping) else list(models)
     if not given:

@@ -9,7 +9,7 @@ from ..validation import all_or_refuse, check_count, vector
 
 
 def paper_grid(count: int = 1990) -> np.ndarray:
-    r"""The grid of the paper's tables, :math:`\lambda_i = 0.10 + 0.01\,i` for i = 0, …, count − 1.
+    r"""Return the grid of the paper's tables, :math:`\lambda_i = 0.10 + 0.01\,i` for i = 0, …, count − 1.
 
     >>> paper_grid(3)
     array([0.1 , 0.11, 0.12])
@@ -22,7 +22,7 @@ def paper_grid(count: int = 1990) -> np.ndarray:
 
 
 def arithmetic_geometric_grid() -> np.ndarray:
-    r"""The grid of the paper's text: logarithmic below 0.1, linear from 0.1 to 5.
+    r"""Return the grid of the paper's text: logarithmic below 0.1, linear from 0.1 to 5.
 
     The union of the powers :math:`r^k` of the ratios r = 1/2, 1/3, 1/5 that lie in [1e-10, 0.1], and of
     0.1, 0.15, 0.2, …, 5: 61 + 99 = 160 values in increasing order. (The paper does not say where its geometric series
@@ -37,7 +37,7 @@ GRIDS = {"paper": paper_grid, "arithmetic-geometric": arithmetic_geometric_grid}
 
 
 def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int | None = None) -> np.ndarray:
-    """A named grid, or the caller's own positive values, checked; ``count`` is for the paper's grid only."""
+    """Return a named grid, or the caller's own positive values, checked; ``count`` is for the paper's grid only."""
     if isinstance(grid, str) and grid == "paper":
         return paper_grid() if count is None else paper_grid(count)
     if count is not None:
@@ -53,7 +53,7 @@ def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int |
 
 
 def sigest(X: np.ndarray, *, quantiles: tuple[float, float] = (0.1, 0.9)) -> float:
-    r"""The γ of :math:`\exp(-\gamma\lVert x - x'\rVert^2)` from the spread of the data.
+    r"""Return the γ of :math:`\exp(-\gamma\lVert x - x'\rVert^2)` from the spread of the data.
 
     .. math:: \gamma = \tfrac12\bigl(1/d_{0.1} + 1/d_{0.9}\bigr)
 

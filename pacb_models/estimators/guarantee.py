@@ -118,7 +118,7 @@ class Guarantee:
         return f"It was chosen from {self.candidates} candidates {how}."
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values."""
+        """Return the fields as JSON-ready values."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -183,13 +183,13 @@ class Requests(NamedTuple):
     thresholds: tuple[float, ...] = ()
 
     def shares(self, delta: float) -> tuple[float, float]:
-        """What the overall statement takes of delta, and what each kind does."""
+        """Return what the overall statement takes of delta, and what each kind does."""
         asked = self.per_class, self.per_prediction, self.groups is not None, self.risks, self.thresholds
         kinds = sum(map(bool, asked))
         return (0.5 * delta, 0.5 * delta / kinds) if kinds else (delta, 0.0)
 
     def statements(self, evidence: Evidence, delta: float) -> tuple[Statement, ...]:
-        """All statements that were asked for; ``delta`` is that of each kind."""
+        """Return all statements that were asked for; ``delta`` is that of each kind."""
         labels, predictions = evidence.labels, evidence.predictions
         wrong, deployed = predictions != labels, int(np.argmax(evidence.posterior))
         # By kind: about what, which events, among which examples.
@@ -224,7 +224,7 @@ class Evidence(NamedTuple):
     posterior: np.ndarray
 
     def bound(self, counts: np.ndarray, examples: int, delta: float) -> float:
-        """A bound on the mean of the candidates' event probabilities under the posterior."""
+        """Return a bound on the mean of the candidates' event probabilities under the posterior."""
         if examples == 0:
             return 1.0
         deployed = np.flatnonzero(self.posterior)
@@ -233,7 +233,7 @@ class Evidence(NamedTuple):
         return float(clopper_pearson(counts[deployed[0]], examples, delta * self.prior[deployed[0]]))
 
     def statement(self, kind: str, about: str, events: np.ndarray, rows: np.ndarray, delta: float) -> Statement:
-        """The statement about ``events`` (C × n) among the examples ``rows`` (a mask).
+        """Return the statement about ``events`` (C × n) among the examples ``rows`` (a mask).
 
         Among accepted examples it takes half of delta, and the share of these the other half.
         """
@@ -248,13 +248,13 @@ class Evidence(NamedTuple):
 
 
 def _named(kind: str, label: Any, positive: Any) -> str:
-    """The class, and the usual name of the rate of its errors where one class is said to be positive."""
+    """Return the class, and the usual name of the rate of its errors where one class is said to be positive."""
     name = repr(np.asarray(label).tolist())
     return name if positive is None else f"{name} ({_RATES[kind][0 if label == positive else 1]})"
 
 
 def _events(name: str, risk: Risk, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """Which predictions (C × n) are an event of this kind."""
+    """Return which predictions (C × n) are an event of this kind."""
     rows = [np.asarray(risk(labels, prediction)) for prediction in predictions]
     for events in rows:
         if events.shape != labels.shape or not np.isin(events, (0, 1)).all():
@@ -264,7 +264,7 @@ def _events(name: str, risk: Risk, labels: np.ndarray, predictions: np.ndarray) 
 
 
 def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
-    """One of two classes."""
+    """Check that it is one of two classes."""
     known = classes.tolist()
     if positive is not None and (len(known) != 2 or positive not in known):
         raise InputError("positive", positive, f"it must be one of two classes, and the classes are {known!r}")
@@ -272,7 +272,7 @@ def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
 
 
 def check_events(risk: Any) -> dict[str, Risk]:
-    """The events of ``risk=``: a function, or several by name."""
+    """Return the events of ``risk=``: a function, or several by name."""
     if risk is None:
         return {}
     named = dict(risk) if isinstance(risk, Mapping) else {getattr(risk, "__name__", "the risk"): risk}
@@ -283,7 +283,7 @@ def check_events(risk: Any) -> dict[str, Risk]:
 
 
 def check_thresholds(abstain: Any) -> tuple[float, ...]:
-    """The vote shares of ``abstain=``: numbers in (0, 1]."""
+    """Return the vote shares of ``abstain=``: numbers in (0, 1]."""
     if abstain is None:
         return ()
     listed = abstain if isinstance(abstain, (list, tuple, np.ndarray)) else [abstain]

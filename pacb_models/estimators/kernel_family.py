@@ -35,12 +35,12 @@ _COMMON = ("gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_func
 
 
 def cache_size(rows: int) -> float:
-    """The ``cache_size`` of an ``SVC`` whose kernel matrix is given: it changes the time, and nothing else."""
+    """Return the ``cache_size`` of an ``SVC`` whose kernel matrix is given: it changes the time, and nothing else."""
     return 4.0 * _CACHED_ROWS * rows / 2**20
 
 
 def vote(decisions: np.ndarray, classes: int) -> np.ndarray:
-    """The class with most wins over the others, one against one; among equals the first, as in libsvm."""
+    """Return the class with most wins over the others, one against one; among equals the first, as in libsvm."""
     votes = np.zeros((classes, decisions.shape[1]), dtype=np.int64)
     for (first, second), decision in zip(combinations(range(classes), 2), decisions):
         votes[first] += decision > 0
@@ -49,7 +49,7 @@ def vote(decisions: np.ndarray, classes: int) -> np.ndarray:
 
 
 def gaussian_kernel(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
-    """The kernel between the rows of two tables, by libsvm's operations in libsvm's order."""
+    """Return the kernel between the rows of two tables, by libsvm's operations in libsvm's order."""
     one_table = X is Z
     X, Z = (np.ascontiguousarray(table, dtype=np.float64) for table in (X, Z))
     squares, other_squares = np.vecdot(X, X), np.vecdot(Z, Z)
@@ -72,7 +72,7 @@ def gaussian_kernel(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
 
 
 def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
-    """The one-against-one decision functions over the pool's rows."""
+    """Return the one-against-one decision functions over the pool's rows."""
     members = [slice(end - count, end) for end, count in zip(np.cumsum(machine.n_support_), machine.n_support_)]
     pairs = list(combinations(range(len(members)), 2))
     coefficients = np.zeros((len(pairs), pool))
@@ -85,7 +85,7 @@ def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, 
 
 
 def family_key(machine: Any) -> tuple[Any, ...] | None:
-    """What members of one family have in common; None for a classifier that shares no kernel with others.
+    """Return what members of one family have in common; None for a classifier that shares no kernel with others.
 
     A Gaussian-kernel ``SVC`` without class weights or probabilities, itself and no subclass of others.
     """
@@ -111,7 +111,7 @@ class KernelFamily:
     gamma: float
 
     def predict(self, X: Any, members: Sequence[int]) -> np.ndarray:
-        """The labels that these members give the rows, of shape (members, rows).
+        """Return the labels that these members give the rows, of shape (members, rows).
 
         The kernel is held for some rows at a time, and coefficients for a batch of members, half a GiB at the most.
         """
@@ -145,7 +145,7 @@ class FamilySVC(SVC):
         return self.family_.predict(X, [self.index_])[0] if "family_" in self.__dict__ else super().predict(X)
 
     def __getattr__(self, name: str) -> Any:
-        """The support vectors, which the family keeps for all its members."""
+        """Return the support vectors, which the family keeps for all its members."""
         if name == "support_vectors_" and "family_" in self.__dict__:
             return self.family_.vectors[self.places_]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

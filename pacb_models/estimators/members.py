@@ -41,13 +41,13 @@ WEIGHTED = "Weights of examples were for training only: the examples that certif
 
 
 def refuse_weights(fit_params: dict[str, Any]) -> None:
-    """Nothing is trained, so weights would do nothing."""
+    """Refuse weights where nothing is trained: they would do nothing."""
     if fit_params.get("sample_weight") is not None:
         raise InputError("sample_weight is for training, but prefit is True: examples that certify count alike.")
 
 
 def _weights_for(name: str, member: Any, weights: np.ndarray) -> dict[str, Any]:
-    """As the fit parameter of a member; a pipeline passes them on to its last step."""
+    """Return weights as the fit parameter of a member; a pipeline passes them on to its last step."""
     if isinstance(member, Pipeline):
         last, classifier = member.steps[-1]
         return {f"{last}__{key}": value for key, value in _weights_for(name, classifier, weights).items()}
@@ -72,7 +72,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     random_state: Any = None
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """How fit parameters reach the classifiers."""
+        """Return how fit parameters reach the classifiers."""
         router = MetadataRouter(owner=self)
         mapping = MethodMapping().add(caller="fit", callee="fit")
         for name, estimator in zip(*named(self._given()), strict=True):
@@ -88,7 +88,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return tags
 
     def _given(self) -> list[Any]:
-        """The classifiers as the caller described them, unfitted unless ``prefit``."""
+        """Return the classifiers as the caller described them, unfitted unless ``prefit``."""
         if self.estimators is None:
             if self.prefit:
                 raise InputError("prefit is True; it needs fitted classifiers in estimators.")
@@ -113,12 +113,13 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return list(self.estimators)
 
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
-        """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
+        """Return unfitted classifiers with their own random states; a subclass may look at the training part to make
+        them."""
         names, members = named(self._given())
         return names, [seeded(clone(member), random) for member in members]
 
     def _check_data(self, X: Any, y: Any, reset: bool, read_labels: bool = True) -> tuple[Any, np.ndarray]:
-        """Feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
+        """Return feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
         validate_data(self, X, reset=reset, skip_check_array=True)
         if y is None:
             raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
@@ -140,7 +141,8 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
 
     def _to_calibrate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        """Checked examples for members that are fitted: with ``prefit=True`` those that were given, else its own."""
+        """Return checked examples for members that are fitted: with ``prefit=True`` those that were given, else its
+        own."""
         if not self.prefit:
             check_is_fitted(self, "estimators_")
             return self._check_data(X, y, reset=False)
@@ -150,7 +152,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self._check_data(X, y, reset=True)
 
     def _known_classes(self, y: np.ndarray) -> np.ndarray:
-        """The classes that the members know or ``y`` holds; all of one kind, for "1" is not 1."""
+        """Return the classes that the members know or ``y`` holds; all of one kind, for "1" is not 1."""
         known = [y]
         for name, member in zip(self.names_, self.estimators_, strict=True):
             if hasattr(member, "classes_"):
@@ -161,7 +163,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _divided(
         self, X: Any, y: Any, fit_params: dict[str, Any], random: np.random.RandomState, read_labels: bool = True
     ) -> tuple[Any, np.ndarray, dict[str, Any], np.ndarray, np.ndarray]:
-        """Checked data and fit parameters, the rows to train on and the rows to certify on.
+        """Return checked data and fit parameters, the rows to train on and the rows to certify on.
 
         Weights are for training. The errors on held-out examples are counted without them, since the certificate is
         about a new example from where these came from.
@@ -184,7 +186,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return X, y, fit_params, training, held_out
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """The rows to train on and the rows to certify on; both parts have at least one."""
+        """Return the rows to train on and the rows to certify on; both parts have at least one."""
         given, whole = self.validation_size, isinstance(self.validation_size, numbers.Integral)
         expected = "it must be a share strictly between 0 and 1 or a whole number"
         size = check_number("validation_size", given, lambda x: x >= 1 if whole else 0.0 < x < 1.0, expected)
@@ -196,7 +198,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.sort(order[count:]), np.sort(order[:count])
 
     def _member_parameters(self, fit_params: dict[str, Any]) -> Parameters:
-        """The fit parameters of each classifier: routed where routing is on, else the same for all."""
+        """Return the fit parameters of each classifier: routed where routing is on, else the same for all."""
         if get_config()["enable_metadata_routing"]:
             routed = process_routing(self, "fit", **fit_params)
             return [routed[name].fit for name in self.names_]
@@ -215,7 +217,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             self.certificate_ = certificate.with_note(REFITTED)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The weight in the posterior of what votes for each class: votes, not calibrated probabilities."""
+        """Return the weight in the posterior of what votes for each class: votes, not calibrated probabilities."""
         weights, choices = self._drawn_from(X)
         return vote_shares(weights, choices, choices.shape[1], len(self.classes_))
 
@@ -227,11 +229,12 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.classes_[choices[drawn, np.arange(rows)]]
 
     def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Posterior weights, where there are any, and the class indices that what they stand for gives each row."""
+        """Return posterior weights, where there are any, and the class indices that what they stand for gives each
+        row."""
         raise NotImplementedError
 
     def _opinions(self, X: Any, which: Iterable[int]) -> Iterator[np.ndarray]:
-        """What each of these members says of each row, one member at a time."""
+        """Return what each of these members says of each row, one member at a time."""
         names, members = zip(*((self.names_[index], self.estimators_[index]) for index in which), strict=True)
         soft = getattr(self, "voting_", "hard") == "soft"
         return opinions(names, members, X, self.classes_, soft, self.n_jobs)
@@ -240,7 +243,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 def train(
     members: Sequence[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: Parameters, n_jobs: int | None = None
 ) -> list[Any]:
-    """The members fitted on these rows, with the fit parameters of each; those that share work do it once."""
+    """Return the members fitted on these rows, with the fit parameters of each; those that share work do it once."""
     X_rows, y_rows = _safe_indexing(X, rows), y[rows]
     if not any(parameters):
         return train_members(members, X_rows, y_rows, n_jobs)
@@ -252,7 +255,8 @@ def train(
 def opinions(
     names: Sequence[str], members: Sequence[Any], X: Any, classes: np.ndarray, soft: bool, n_jobs: int | None = None
 ) -> Iterator[np.ndarray]:
-    """What each fitted member says of each row: indices into ``classes``, or probabilities, a column for each class."""
+    """Yield what each fitted member says of each row: indices into ``classes``, or probabilities, a column for each
+    class."""
     if soft:
         pairs = zip(names, members, strict=True)
         asked = (delayed(_class_probabilities)(name, member, X, classes) for name, member in pairs)
@@ -263,7 +267,7 @@ def opinions(
 
 
 def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
-    """A classifier's labels as indices into ``classes``; labels that are not among these are refused."""
+    """Return a classifier's labels as indices into ``classes``; labels that are not among these are refused."""
     refuse_masked(f"estimators: what {name!r} predicts", prediction)
     prediction = np.asarray(prediction)
     check_one_label_each(f"estimators: {name!r}", prediction, rows)
@@ -285,14 +289,14 @@ def refuse_unfitted(complaint: str, member: Any) -> None:
 
 
 def check_one_label_each(whose: str, labels: np.ndarray, rows: int) -> None:
-    """What a classifier predicts must be a vector, one label for each example."""
+    """Refuse predictions that are no vector with one label for each example."""
     if labels.shape != (rows,):
         wanted = "it must predict one label for each"
         raise InputError(f"{whose} predicts an array of shape {labels.shape} for {rows} examples; {wanted}.")
 
 
 def check_same_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
-    """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
+    """Refuse to mix numbers and text; compared with the other kind they would all differ, or be converted."""
     texts = [
         each.dtype.kind in "US" or (each.dtype.kind == "O" and any(isinstance(label, str) for label in each))
         for each in (labels, others)
@@ -315,7 +319,7 @@ def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray)
 
 
 def named(members: Sequence[Any]) -> tuple[list[str], list[Any]]:
-    """Names and estimators of a list with or without names."""
+    """Return names and estimators of a list with or without names."""
     plain = [f"{type(member).__name__.lower()}-{position}" for position, member in enumerate(members)]
     pairs = [each if isinstance(each, tuple) else (name, each) for name, each in zip(plain, members, strict=True)]
     return [name for name, _ in pairs], [estimator for _, estimator in pairs]

@@ -29,7 +29,7 @@ LIMIT_VARIABLE = "PACB_KERNEL_GIB"
 
 
 def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | None) -> list[Any]:
-    """Fitted classifiers, in order; those of one preprocessing or one kernel are trained together."""
+    """Return fitted classifiers, in order; those of one preprocessing or one kernel are trained together."""
     alone: dict[int, tuple[Any, Any]] = {}
     trained: dict[int, Any] = {}
     prefixes: dict[int, Pipeline] = {}
@@ -51,7 +51,8 @@ def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | N
 
 
 def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[np.ndarray]:
-    """What each fitted classifier predicts, in order; transformations and kernels that are shared are applied once."""
+    """Return what each fitted classifier predicts, in order; transformations and kernels that are shared are applied
+    once."""
     alone: dict[int, tuple[Any, Any]] = {}
     found: dict[int, np.ndarray] = {}
     for key, group in _groups(dict(enumerate(members)), _fitted_prefix):
@@ -71,7 +72,7 @@ def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[
 
 
 def _train_families(members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int | None) -> dict[int, Any]:
-    """Those of the members that are of one kernel with others, trained on its matrix."""
+    """Return those of the members that are of one kernel with others, trained on its matrix."""
     families = [group for key, group in _groups(members, family_key) if key is not None and len(group) > 1]
     trained: dict[int, Any] = {}
     # Of sparse tables libsvm computes the kernel in another order: its SVMs would not be the same.
@@ -82,7 +83,7 @@ def _train_families(members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int 
 
 
 def _groups(members: dict[int, Any], key: Callable[[Any], Hashable]) -> list[tuple[Hashable, dict[int, Any]]]:
-    """The members by key, in the order of first appearance."""
+    """Return the members by key, in the order of first appearance."""
     found: dict[Hashable, dict[int, Any]] = {}
     for index, member in members.items():
         found.setdefault(key(member), {})[index] = member
@@ -94,7 +95,7 @@ def _last_steps(pipelines: dict[int, Any]) -> dict[int, Any]:
 
 
 def _prefix_key(member: Any) -> Hashable:
-    """What pipelines with the same preprocessing have in common; None for anything else.
+    """Return what pipelines with the same preprocessing have in common; None for anything else.
 
     Steps must be of known randomness: one without a seed would come out differently for each member.
     """
@@ -112,7 +113,7 @@ def _prefix_key(member: Any) -> Hashable:
 
 
 def _fitted_prefix(member: Any) -> Hashable:
-    """The identity of the fitted steps that a pipeline begins with."""
+    """Return the identity of the fitted steps that a pipeline begins with."""
     if type(member) is not Pipeline or len(member.steps) < 2:
         return None
     return tuple(id(step) for _, step in member.steps[:-1])
@@ -123,7 +124,8 @@ def _family_of(member: Any) -> Hashable:
 
 
 def _fits_in_memory(rows: int) -> bool:
-    """Whether the kernel matrix of so many rows takes an eighth of the memory at most, or what the environment allows.
+    """Return whether the kernel matrix of so many rows takes an eighth of the memory at most, or what the environment
+    allows.
 
     A warning when not.
     """
@@ -145,7 +147,7 @@ def _fits_in_memory(rows: int) -> bool:
 
 
 def _memory() -> int:
-    """The memory in bytes, the machine's or what its control group allows; eight GiB where it cannot be told."""
+    """Return the memory in bytes, the machine's or what its control group allows; eight GiB where it cannot be told."""
     memory = 8 * 2**30
     with suppress(AttributeError, ValueError, OSError):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

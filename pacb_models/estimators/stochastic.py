@@ -105,7 +105,7 @@ class StochasticClassifier(EnsembleClassifier):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
+        """Return the posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
         winners = self.predict_proba(X).argmax(axis=1)
         return self.classes_[winners]
 
@@ -130,7 +130,7 @@ class StochasticClassifier(EnsembleClassifier):
         return self.posterior_[self.support_], self._ballots(X, self.support_)
 
     def _ballots(self, X: Any, which: Iterable[int]) -> np.ndarray:
-        """The class index that each of these members gives each row."""
+        """Return the class index that each of these members gives each row."""
         self._check_rows(X)
         return np.array(list(self._opinions(X, which)))
 

@@ -243,7 +243,7 @@ def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]
 
 
 def _text_columns(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
-    """The columns that are no numbers, after a look at all."""
+    """Return the columns that are no numbers, after a look at all."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     if frame.columns.empty:

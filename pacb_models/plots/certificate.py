@@ -34,7 +34,7 @@ class _CandidatesDisplay(Display):
         return 1.6 + 0.24 * len(self.shown)
 
     def _lines(self, ax: Axes, rates: ArrayLike, bounds: ArrayLike, label: str, mfc: str) -> None:
-        """What the first candidates did, and at most this is certified."""
+        """Draw what the first candidates did, and that at most this is certified."""
         places = np.arange(np.size(rates))
         ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
         ax.plot(rates, places, "o", mfc=mfc, mec=BLUE, label=label)
@@ -64,7 +64,7 @@ class CertificateDisplay(_CandidatesDisplay):
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, most: int = 25) -> CertificateDisplay:
-        """A display of the candidates with the smallest bounds."""
+        """Return a display of the candidates with the smallest bounds."""
         if not isinstance(certificate, Certificate):
             raise InputError("certificate", certificate, "it must be what pm.certify returned")
         return cls(certificate, check_count("most", most))

@@ -46,24 +46,24 @@ class Display:
         return self
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
+        """Return what is seen, in one sentence."""
         raise NotImplementedError
 
     def _draw(self, ax: Axes) -> None:
         raise NotImplementedError
 
     def _height(self) -> float:
-        """That of a new figure."""
+        """Return the height of a new figure."""
         return 4.2
 
     def _finish(self, own: bool) -> None:
-        """Title and legend; ``own`` says whether the figure is a new one."""
+        """Add title and legend; ``own`` says whether the figure is a new one."""
         self.ax_.set_title(self.title())
         if self.ax_.get_legend_handles_labels()[0]:
             self.ax_.legend(fontsize=8.0)
 
     def _repr_png_(self) -> bytes:
-        """What a notebook shows."""
+        """Return what a notebook shows."""
         return self._written(format="png", dpi=110)
 
     def save(self, path: str | Path) -> None:
@@ -84,14 +84,14 @@ class Display:
 
 
 def new_figure(height: float) -> Figure:
-    """A figure, which no window shows until it is asked to."""
+    """Return a figure, which no window shows until it is asked to."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(6.4, height), layout="constrained")
 
 
 def named_solutions(solutions: Solutions | None, least: int = 1) -> dict[str, Solution]:
-    """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
+    """Return solutions under the names they are shown with: their solvers', numbered where two are the same."""
     check_kind("solutions", solutions or (), (Solution, Iterable), "a solution, a list or a dict of solutions")
     found = dict(solutions) if isinstance(solutions, Mapping) else {}
     listed: Any = [solutions] if isinstance(solutions, Solution) else () if found else solutions or ()

@@ -57,13 +57,13 @@ class Palette:
 
 
 def kind_of(name: str) -> str:
-    """The kind of a solver of ours, with any settings; another name is a kind of its own."""
+    """Return the kind of a solver of ours, with any settings; another name is a kind of its own."""
     solver = name.partition(" ")[0]
     return next((kind for kind, (_, names) in KINDS.items() if solver in names), name)
 
 
 def _candidates(name: str) -> list[tuple[str, str]]:
-    """The looks that a name can have, the first choice first; "ipopt starts=5" has the colour of ipopt."""
+    """Return the looks that a name can have, the first choice first; "ipopt starts=5" has the colour of ipopt."""
     if name in SOLVERS:
         return [SOLVERS[name]]
     number, solver = crc32(name.encode()), name.partition(" ")[0]

@@ -109,7 +109,7 @@ class SolutionPathDisplay(Display):
 
     @classmethod
     def from_path(cls, path: SolutionPath) -> SolutionPathDisplay:
-        """A display of what :func:`pacb_models.path` returned."""
+        """Return a display of what :func:`pacb_models.path` returned."""
         check_kind("path", path, SolutionPath, "what pm.path returned")
         return cls(path)
 

@@ -48,7 +48,7 @@ class End(NamedTuple):
 
 
 def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = None) -> Curve:
-    """The bound along the path; points are added where neighbours are far apart.
+    """Return the bound along the path; points are added where neighbours are far apart.
 
     ``between`` two empirical risks neighbours are as near as if this were all of the curve.
     """
@@ -79,7 +79,7 @@ def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = 
 
 
 def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: float) -> str:
-    """Which point of the path has this bound and, where it is known, this empirical risk."""
+    """Return which point of the path has this bound and, where it is known, this empirical risk."""
     if not math.isfinite(bound):
         return "no posterior"
     width = max(curve.risk[0] - curve.risk[-1], 1e-12)
@@ -183,7 +183,7 @@ class PathDisplay(Display):
         ax.set(xlabel="empirical risk of the posterior", ylabel="bound", ylim=(low - 0.3 * (high - low), high))
 
     def _write(self, ax: Axes, risk: float, bound: float, text: str, above: bool = False, color: str = BLACK) -> None:
-        """Words at a point: below it, where no posterior is, and towards the middle of the picture."""
+        """Write words at a point: below it, where no posterior is, and towards the middle of the picture."""
         share = (risk - self.curve.risk[-1]) / max(self.curve.risk[0] - self.curve.risk[-1], 1e-12)
         side, shift = ("left", -8) if share < 0.3 else ("right", 8) if share > 0.7 else ("center", 0)
         place: dict[str, Any] = {"xytext": (shift, 8 if above else -11), "textcoords": "offset points"}

@@ -34,7 +34,7 @@ class PosteriorDisplay(Display):
 
     @classmethod
     def from_solutions(cls, problem: Problem, solutions: Solutions, cumulative: bool = False) -> PosteriorDisplay:
-        """A display of one or several solutions of a problem."""
+        """Return a display of one or several solutions of a problem."""
         named = named_solutions(solutions)
         for name, solution in named.items():
             if solution.posterior is None or solution.posterior.size != problem.size:
@@ -98,7 +98,7 @@ class ConvergenceDisplay(Display):
 
     @classmethod
     def from_solutions(cls, problem: Problem, solutions: Solutions, against: str = "iterations") -> ConvergenceDisplay:
-        """A display of solutions that have a trace."""
+        """Return a display of solutions that have a trace."""
         named = named_solutions(solutions)
         for name, solution in named.items():
             if not solution.details.get("trace"):

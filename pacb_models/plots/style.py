@@ -33,7 +33,8 @@ _MISSING = "pictures need matplotlib, which is not installed: pip install matplo
 
 
 def styled() -> AbstractContextManager[None]:
-    """The context in which figures are made and saved: matplotlib's own defaults, whatever the user's are, and ours.
+    """Return the context in which figures are made and saved: matplotlib's own defaults, whatever the user's are, and
+    ours.
 
     A ``matplotlibrc`` in the current directory is not read, which may be unreadable; who imported matplotlib before us
     has chosen what it reads.
@@ -48,7 +49,7 @@ def styled() -> AbstractContextManager[None]:
 
 
 def literal(text: str, longest: int | None = None) -> str:
-    """A text as it is: dollar signs begin no formula, and what is too long is cut.
+    """Return a text as it is: dollar signs begin no formula, and what is too long is cut.
 
     >>> print(literal("a$b"), literal("x" * 50, longest=5))
     a\\$b xxxx…
@@ -60,7 +61,7 @@ def literal(text: str, longest: int | None = None) -> str:
 
 
 def check_picture(path: str | Path) -> Path:
-    """A file that a picture can be written to, with matplotlib there to draw it."""
+    """Return a file that a picture can be written to, with matplotlib there to draw it."""
     target = Path(path)
     if target.suffix.lower() not in (".svg", ".pdf", ".png"):
         raise InputError("the picture's file", str(path), "it must end in .svg, .pdf or .png")
