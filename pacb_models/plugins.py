@@ -19,13 +19,15 @@ from dataclasses import dataclass, replace
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from .errors import InputError
 from .wording import shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+Used = TypeVar("Used")
 
 #: Solvers in files, as ``NAME=/path/to/file.py:ATTRIBUTE`` with commas between them; programs as ``nl:NAME=/path``.
 FILES = "PACB_SOLVERS"
@@ -185,7 +187,7 @@ def files_for_now() -> Iterator[None]:
             os.environ[FILES] = before
 
 
-def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found: found) -> Any:
+def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Used]) -> Used:
     """``use`` of what the entry point names; whatever goes wrong in the other package's code is a :class:`PluginError`.
 
     A module may raise anything when it is imported, and even leave (SystemExit); only an interrupt is the user's.
@@ -197,7 +199,7 @@ def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found
         raise PluginError(f"{entry.group} {entry.name!r}{owner} cannot be used: {exception_text(reason)}.") from None
 
 
-def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dict[str, Any]:
+def load_all(group: str, use: Callable[[Any], Used]) -> dict[str, Used]:
     """Return every entry point of a group, by name; a broken one is named on standard error and left out."""
     found = {}
     for entry in registered(group):

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import NoneType
-from typing import Any, Self, get_args, get_type_hints
+from typing import Any, Self, TypeVar, get_args, get_type_hints
 
 from pacb_models.wording import shown
 
@@ -13,6 +13,8 @@ from pacb_models.wording import shown
 SCHEMA = 3
 #: Gaps whose first reach is timed, by their fields.
 LEVELS = {f"seconds_to_{digits}_digits": 10.0**-digits for digits in (3, 6, 9)}
+Kind = TypeVar("Kind")
+
 #: The options that a solver is given.
 Settings = dict[str, Any]
 
@@ -124,7 +126,7 @@ def conforming(found: Mapping[str, object]) -> dict[str, Any]:
     return {name: plain(name, TYPES[name], value) for name, value in found.items()}
 
 
-def plain(name: str, wanted: type, value: Any) -> Any:
+def plain(name: str, wanted: type[Kind], value: Any) -> Kind | None:
     """Return a value of that type, or None: texts on one line, numbers that JSON and Parquet hold; ValueError
     otherwise."""
     if getattr(value, "ndim", None) == 0:
@@ -137,7 +139,8 @@ def plain(name: str, wanted: type, value: Any) -> Any:
         good = not isinstance(value, bool) and abs(value) < 2**63
     if not good:
         raise ValueError(f"{name} is {reprlib.repr(value)}; it must be {_NAMES[wanted]}")
-    return shown(value) if isinstance(value, str) else float(value) if wanted is float else value
+    value = shown(value) if isinstance(value, str) else float(value) if wanted is float else value
+    return value
 
 
 _NAMES = {str: "a text", int: "an integer of 64 bits", float: "a number", bool: "true or false", dict: "a JSON object"}

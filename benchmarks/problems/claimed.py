@@ -32,7 +32,7 @@ class Claimed(Values):
             self._violate("weights at most", float((weights - upper).max()))
             self._violate("support", problem.posteriors.surplus(weights))
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Any) -> float:
         return np.sqrt(x)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:

@@ -37,7 +37,7 @@ def forest(dataset: str, count: int) -> tuple[NDArray[np.bool_], int]:
     return said != truth[:, None], int((voted != truth).sum())
 
 
-def tandem(dataset: str, count: int, **bound: Any) -> Any:
+def tandem(dataset: str, count: int, **bound: Any) -> pm.TandemProblem:
     """Return the problem of a forest's vote."""
     return pm.TandemProblem.from_errors(forest(dataset, count)[0], delta=DELTA, **bound)
 
@@ -58,6 +58,6 @@ def vote_bounds() -> str:
         problem, wrong = tandem(dataset, count, divergence="kl"), forest(dataset, count)[1]
         found = (pm.solve(problem, "softmax"), pm.solve(problem), pm.solve(problem.first_order))
         bounds = [problem.vote_bound(problem.bound(problem.prior)), *(each.vote_bound for each in found)]
-        bounds.append(pm.clopper_pearson(wrong, problem.m, DELTA))
+        bounds.append(float(pm.clopper_pearson(wrong, problem.m, DELTA)))
         lines.append(f"{f'{dataset}, {count}':<20}" + "".join(f"{each:15.4f}" for each in bounds))
     return "\n".join(lines)

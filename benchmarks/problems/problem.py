@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, DirectProblem, problem_file
+from pacb_models import problem as minimisation
 from pacb_models.constraints import Constraint
 from pacb_models.plugins import load_all
 from pacb_models.risk_file import RiskFile
@@ -41,7 +42,7 @@ class Problem:
     name: str
     #: The group that it is shown in; a solver that ran out of time may be spared larger problems of it.
     family: str
-    make: Callable[..., BoundProblem]
+    make: Callable[..., Any]
     arguments: dict[str, Any] = field(default_factory=dict)
     #: The number of classifiers, where it is known before the problem is built.
     size: int | None = None
@@ -79,7 +80,7 @@ def facts(problem: BoundProblem) -> dict[str, object]:
 _table = lru_cache(maxsize=32)(load_risk_table)
 
 
-def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> Any:
+def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> BoundProblem | DirectProblem:
     """Return the first ``count`` risks of an embedded table."""
     table = _table(dataset)
     return KINDS[kind](table.risks(count), m=table.m, **bound)
@@ -87,7 +88,7 @@ def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> A
 
 def synthetic(
     count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", kind: str = "bound", **bound: Any
-) -> Any:
+) -> BoundProblem | DirectProblem:
     """Return risks of ``count`` classifiers measured on ``m`` examples, with true risks spread over [0.05, 0.5].
 
     Counts of errors are binomial, as measured risks are, so that large sets have many ties.
@@ -102,7 +103,7 @@ def synthetic(
     return KINDS[kind](risks, m=m, prior=weights, **bound)
 
 
-def from_record(record: dict[str, Any]) -> Any:
+def from_record(record: dict[str, Any]) -> minimisation.Problem:
     """Return the problem in a JSON that ``pacb export`` wrote, by its fields."""
     return problem_file.problem_of_record(problem_file.class_of(record), record)
 

@@ -85,7 +85,7 @@ def assumption(fixed: str) -> str:
 class Predictor(Protocol):
     """What is certified: it predicts."""
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> np.ndarray:
         """Return a label for each row."""
 
 

@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
             settings["help"] += " (default: %(default)s)"
         return super().add_argument(*names, **settings)
 
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse, and keep the options that were typed."""
         words = sys.argv[1:] if args is None else list(args)
         self.typed = [word.partition("=")[0] for word in words if word.startswith("--")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..validation import check_number
 from ..wording import at_least, at_most, confidence_text, one_line, paragraphs, percentage_at_most, share_text
 from .members import REFITTED, WEIGHTED
 
+Label = TypeVar("Label")
 Risk = Callable[[np.ndarray, np.ndarray], Any]
 
 #: What a statement says, by its kind.
@@ -263,7 +264,7 @@ def _events(name: str, risk: Risk, labels: np.ndarray, predictions: np.ndarray) 
     return np.array(rows, dtype=bool)
 
 
-def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
+def check_positive_class(positive: Label, classes: np.ndarray) -> Label:
     """Check that it is one of two classes."""
     known = classes.tolist()
     if positive is not None and (len(known) != 2 or positive not in known):

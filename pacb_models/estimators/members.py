@@ -325,7 +325,7 @@ def named(members: Sequence[Any]) -> tuple[list[str], list[Any]]:
     return [name for name, _ in pairs], [estimator for _, estimator in pairs]
 
 
-def seeded(estimator: Any, random: np.random.RandomState) -> Any:
+def seeded(estimator: BaseEstimator, random: np.random.RandomState) -> BaseEstimator:
     """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble.
 
     A frozen classifier is fitted already and stays as it is.

@@ -10,9 +10,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacb_models.environment import environment_folders, use_environment_folders
+
+if TYPE_CHECKING:
+    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
 
 ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynumero_ASL.so"
 
@@ -32,7 +35,7 @@ def find_ipopt_executable() -> Path | None:
     return Path(found) if found else None
 
 
-def pynumero_problem(model: Any) -> Any:
+def pynumero_problem(model: Any) -> "PyomoNLP":
     """A Pyomo model as PyNumero's ``PyomoNLP``, read by the ASL library."""
     use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP

@@ -4,9 +4,11 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
+
+Result = TypeVar("Result")
 
 
 def best_seconds(
@@ -23,7 +25,7 @@ def best_seconds(
     return best
 
 
-def apart(function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
+def apart(function: Callable[..., Result], *arguments: Any, seconds: float | None = None) -> Result:
     """Return what a function returns in a process of its own, which is killed (TimeoutError) when it takes longer."""
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     try:
