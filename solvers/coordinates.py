@@ -33,8 +33,8 @@ class Coordinates:
     gradient: Callable[[np.ndarray], np.ndarray]
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
-        """The weights on the simplex that the variables stand for; for the same variables the same array. Where a
-        minimiser has lost its numbers, they stand for the best that was seen, and nothing is gained."""
+        """Return the weights on the simplex that the variables stand for; for the same variables the same array. Where
+        a minimiser has lost its numbers, they stand for the best that was seen, and nothing is gained."""
         if not np.isfinite(x).all():
             return self.oracle.best_posterior
         if self._last is None or not np.array_equal(x, self._last[0]):
@@ -43,7 +43,7 @@ class Coordinates:
         return self._last[1]
 
     def value(self, x: np.ndarray) -> float:
-        """The bound."""
+        """Return the bound."""
         return self.oracle.value(self.posterior(x))
 
 
@@ -87,10 +87,10 @@ class Logits(Coordinates):
 
 
 def suitable_order(problem: Problem) -> float:
-    r"""The order in whose coordinates slopes change evenly: the divergence's own, but for direct bounds. Their slope is
-    the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square, it grows as
-    that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the weights, as
-    that of order two, unless it is steep at weight zero."""
+    r"""Return the order in whose coordinates slopes change evenly: the divergence's own, but for direct bounds. Their
+    slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square, it
+    grows as that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the
+    weights, as that of order two, unless it is steep at weight zero."""
     if not isinstance(problem, RiskAndSize | DirectProblem):
         return 1.0 if is_steep(problem) else 2.0
     order = problem.order

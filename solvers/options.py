@@ -49,7 +49,7 @@ class Options:
     time_limit: float | None = None
 
     def checked(self, problem: Problem) -> Self:
-        """The same, once every value is known to be one; the time begins to run."""
+        """Return the same, once every value is known to be one; the time begins to run."""
         #: A reading of the monotonic clock; infinite without a limit.
         self.deadline = math.inf
         if self.time_limit is not None:
@@ -118,7 +118,7 @@ class DeclaredSolver(Solver):
 
 
 def in_words(software: str, words: str, status: str) -> str:
-    """What the software says of a run, and which of the limits above it reached."""
+    """Return what the software says of a run, and which of the limits above it reached."""
     reached = {"iteration_limit": "max_iterations was reached, allow it more", "time_limit": "time_limit was reached"}
     return f"{software}: {words}{'; ' + reached[status] if status in reached else ''}."
 
@@ -126,9 +126,9 @@ def in_words(software: str, words: str, status: str) -> str:
 def starting_posteriors(
     problem: Problem, starts: int, seed: int = 0, first: np.ndarray | None = None
 ) -> Iterator[np.ndarray]:
-    """The default start, or the given posterior, and then random ones. The classifiers are weighed by the prior times
-    exponential variables times a Gibbs factor of random concentration. Some starts are spread out, and some rest on a
-    few good classifiers: the bound's minima are of both kinds. All random ones have full support. All keep the
+    """Yield the default start, or the given posterior, and then random ones. The classifiers are weighed by the prior
+    times exponential variables times a Gibbs factor of random concentration. Some starts are spread out, and some rest
+    on a few good classifiers: the bound's minima are of both kinds. All random ones have full support. All keep the
     problem's constraints."""
     yield default_start(problem) if first is None else first
     random = np.random.default_rng(seed)
@@ -138,22 +138,22 @@ def starting_posteriors(
 
 
 def default_start(problem: Problem) -> np.ndarray:
-    """The prior, or what is nearest to it under the problem's constraints. Where the bound rounds to one there, and is
-    flat, no method could leave it: then the best start."""
+    """Return the prior, or what is nearest to it under the problem's constraints. Where the bound rounds to one there,
+    and is flat, no method could leave it: then the best start."""
     first = nearest(problem, problem.prior)
     flat = isinstance(problem, RiskAndSize) and problem.distance_function.below_one and problem.bound(first) >= 1.0
     return best_start(problem) if flat else first
 
 
 def best_start(problem: Problem) -> np.ndarray:
-    """The best of the prior and a few Gibbs posteriors; all have full support."""
+    """Return the best of the prior and a few Gibbs posteriors; all have full support."""
     trials = [problem.prior, *(tilted(problem, tilt) for tilt in (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0))]
     return min((nearest(problem, q) for q in trials), key=problem.bound)
 
 
 def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
-    """The posterior that keeps the problem's averages, caps and floors and is nearest to another one; that one itself
-    if it does."""
+    """Return the posterior that keeps the problem's averages, caps and floors and is nearest to another one; that one
+    itself if it does."""
     posteriors = problem.posteriors
     if posteriors is None or posteriors.violation(q) <= KEPT:
         return q
@@ -161,12 +161,13 @@ def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
 
 
 def with_all(problem: Problem, q: np.ndarray) -> np.ndarray:
-    """A posterior with full support: of one that has weights of zero, a little becomes the prior's."""
+    """Return a posterior with full support: of one that has weights of zero, a little becomes the prior's."""
     return q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior
 
 
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
-    """Weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the prior."""
+    """Return weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the
+    prior."""
     risks = getattr(problem, "risks", np.zeros(problem.size))
     weights = problem.prior * noise * np.exp(-tilt * (risks - risks.min()) / (float(np.ptp(risks)) or 1.0))
     mixed = weights / weights.sum() + INTERIOR * problem.prior
@@ -211,13 +212,13 @@ def from_all_starts(problem: Problem, options: FromStarts, run: Callable[[np.nda
 
 
 def bound_of(problem: Problem, weights: np.ndarray | None) -> float:
-    """The bound at a method's weights, put on the simplex; infinite where nothing usable is left."""
+    """Return the bound at a method's weights, put on the simplex; infinite where nothing usable is left."""
     q = None if weights is None else onto_simplex(weights)[0]
     return math.inf if q is None else problem.bound(q)
 
 
 def distinct_points(problem: Problem, found: Sequence[np.ndarray | None]) -> tuple[StationaryPoint, ...]:
-    """The different ones among points that starts ended in, best first."""
+    """Return the different ones among points that starts ended in, best first."""
     posteriors = [q for weights in found if weights is not None and (q := onto_simplex(weights)[0]) is not None]
     groups: list[list[np.ndarray]] = []
     for q in sorted(posteriors, key=problem.bound):

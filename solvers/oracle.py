@@ -56,7 +56,7 @@ class Oracle:
         self._worst: tuple[np.ndarray, np.ndarray] | None = None
 
     def value(self, q: np.ndarray) -> float:
-        """The bound."""
+        """Return the bound."""
         if time.monotonic() > self.deadline:
             raise TimeUp
         self.function_evaluations += 1
@@ -74,12 +74,12 @@ class Oracle:
         return bound
 
     def feasible(self, q: np.ndarray) -> bool:
-        """Whether weights keep the problem's constraints, but for rounding."""
+        """Return whether weights keep the problem's constraints, but for rounding."""
         return self.problem.posteriors is None or self.problem.posteriors.violation(q) <= FEASIBLE
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
-        """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier. Asked
-        again for the same array, it gives the same answer without counting."""
+        """Return the gradient less its mean under ``q``, which on the simplex is the slope towards each classifier.
+        Asked again for the same array, it gives the same answer without counting."""
         if self._known is not None and self._known[0] is q:
             return self._known[1]
         self.gradient_evaluations += 1
@@ -95,11 +95,12 @@ class Oracle:
         return self._known[1]
 
     def iterate(self, q: np.ndarray) -> Iterate:
-        """Weights with all that is known of them."""
+        """Return weights with all that is known of them."""
         return Iterate(q, self.value(q), self.slopes(q))
 
     def stationary(self, q: np.ndarray, tolerance: float) -> bool:
-        """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
+        """Return True when the KKT residual is at most the tolerance; computed in full only where its larger part
+        is."""
         if self.problem.posteriors is not None:
             # The slopes say nothing without the multipliers of the constraints.
             return self.feasible(q) and self.problem.judge(q).kkt_residual <= tolerance
@@ -108,7 +109,7 @@ class Oracle:
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
 
     def outcome(self, status: str, iterations: int | None, q: np.ndarray | None = None, message: str = "") -> Outcome:
-        """The outcome, by default of the best posterior, with what was counted and traced."""
+        """Return the outcome, by default of the best posterior, with what was counted and traced."""
         details = {
             "function_evaluations": self.function_evaluations,
             "gradient_evaluations": self.gradient_evaluations,
@@ -118,7 +119,8 @@ class Oracle:
         return Outcome(weights, status, message or MESSAGES[status], iterations, details=details)
 
     def found_nothing_better(self, posterior: np.ndarray, iterations: int) -> Outcome:
-        """No step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual shows."""
+        """Tell that no step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual
+        shows."""
         posterior = without_negligible(self.problem, posterior)
         residual = self.problem.judge(onto_simplex(posterior)[0]).kkt_residual
         status = supported_claim("optimal", residual, 0.0)
@@ -127,8 +129,8 @@ class Oracle:
 
 
 def is_steep(problem: Problem) -> bool:
-    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence. A bound of another
-    form is taken for one where the slope towards the last classifier, its weight made ever smaller, falls as a
+    """Return True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence. A bound of
+    another form is taken for one where the slope towards the last classifier, its weight made ever smaller, falls as a
     logarithm does: by as much for each power of ten."""
     if isinstance(problem, RiskAndSize):
         return bool(problem.divergence_function.steep)
@@ -145,12 +147,12 @@ def is_steep(problem: Problem) -> bool:
 
 
 def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
-    """The weights, with zeros for those that are positive only because a barrier method never touches a bound. A small
-    weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the bound at weight
-    zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is minus infinity, that
-    leaves all but weights too small for a floating-point number. The others take over what was dropped: how far the
-    weights are off the simplex is the solver's doing, and stays to be seen. Under constraints, and of bounds of another
-    form, the weights stay as they are."""
+    """Return the weights, with zeros for those that are positive only because a barrier method never touches a bound. A
+    small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the bound at
+    weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is minus
+    infinity, that leaves all but weights too small for a floating-point number. The others take over what was dropped:
+    how far the weights are off the simplex is the solver's doing, and stays to be seen. Under constraints, and of
+    bounds of another form, the weights stay as they are."""
     q, _ = onto_simplex(weights)
     # Under constraints the others could not take anything over without breaking rows or caps.
     if q is None or problem.posteriors is not None or not isinstance(problem, RiskAndSize):

@@ -87,7 +87,7 @@ class ConfidenceSet:
         return min(ends)
 
     def worst_case(self, q: np.ndarray) -> WorstCase:
-        """The maximum over the set at weights ``q`` on the simplex."""
+        """Return the maximum over the set at weights ``q`` on the simplex."""
         below_one, start, risks = self.penalty.distance.below_one, self.common_risk.high, self.risks
         if below_one and start >= 1.0:
             # No posterior's bound is below the common risk: every bound rounds to one.
@@ -111,7 +111,7 @@ class ConfidenceSet:
         return WorstCase(min(bound, 1.0), np.minimum(worst, 1.0)) if below_one else WorstCase(bound, worst)
 
     def evaluate(self, z: np.ndarray) -> Evaluated:
-        """The penalties at coordinates, as shares of the radius."""
+        """Return the penalties at coordinates, as shares of the radius."""
         excess, remainder, growth = self.penalty.place(self.risks, z)
         at, weights = self.penalty.logarithms(self.risks, excess, remainder), self._log_weights
         risk = self.risks + excess
@@ -121,7 +121,7 @@ class ConfidenceSet:
         return Evaluated(risk, growth, *logarithms, at.growth * growth, self.rounding, self.rounding)
 
     def _start(self, risk: float) -> tuple[float, np.ndarray]:
-        """Price and coordinates as if all worst risks were the same, which they are at the optimum."""
+        """Return price and coordinates as if all worst risks were the same, which they are at the optimum."""
         risk = min(risk if risk > self.least else self.common_risk.high, self.highest)
         total, excess = self.total(risk), risk - self.risks
         # The smallest slopes underflow: a power of the risk has a slope of about this.

@@ -52,7 +52,7 @@ class Penalty(ABC):
         self.distance = distance
 
     def logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
-        """The penalty of true risks above the empirical ones; arguments as :meth:`Distance.forward`."""
+        """Return the penalty of true risks above the empirical ones; arguments as :meth:`Distance.forward`."""
         remainder = np.broadcast_to(remainder, empirical.shape)
         result = LogPenalty(*np.empty((3, empirical.size)))
         with np.errstate(all="ignore"):
@@ -64,11 +64,11 @@ class Penalty(ABC):
 
     @abstractmethod
     def _of(self, phi: Forward) -> LogPenalty:
-        """The penalty of distances."""
+        """Return the penalty of distances."""
 
     @abstractmethod
     def budget(self, log_penalty: float) -> float:
-        """The distance that has a penalty."""
+        """Return the distance that has a penalty."""
 
     # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
 
@@ -88,7 +88,7 @@ class Penalty(ABC):
         return LEAST, self.reach / 14
 
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
-        """ln x, or the logit of x in the range that is left to it below one."""
+        """Return ln x, or the logit of x in the range that is left to it below one."""
         with np.errstate(divide="ignore"):
             logarithm = np.log(excess)
             if self.distance.below_one:
@@ -96,8 +96,8 @@ class Penalty(ABC):
         return logarithm
 
     def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The true risk at a coordinate: its excess over the empirical one, what remains to one, and the derivative of
-        both (but for its sign) in the coordinate."""
+        """Return the true risk at a coordinate: its excess over the empirical one, what remains to one, and the
+        derivative of both (but for its sign) in the coordinate."""
         if not self.distance.below_one:
             x = np.exp(coordinate)
             return x, (1.0 - empirical) - x, x
@@ -163,7 +163,7 @@ class SignedExponential(Exponential):
 
 
 def penalty_of(problem: Problem) -> Penalty:
-    """The penalty of a problem's distance and divergence."""
+    """Return the penalty of a problem's distance and divergence."""
     distance, moments = problem.distance_function, problem.divergence_function.moments
     if type(distance).forward is Distance.forward:
         raise UnsupportedProblemError(

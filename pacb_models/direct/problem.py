@@ -69,7 +69,7 @@ class DirectProblem(Problem):
         return max(radius, self.penalty.at_rest)
 
     def worst_risks(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The true risks in the confidence set with the largest average; they are the gradient of the bound.
+        """Return the true risks in the confidence set with the largest average; they are the gradient of the bound.
 
         Where a weight is zero, the largest risk that costs nothing: the empirical one, the slope towards that
         classifier.
@@ -79,7 +79,7 @@ class DirectProblem(Problem):
     gradient = worst_risks
 
     def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
-        """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
+        """Return the bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
         found = self.confidence_set.worst_case(q)
         # No bound is below the common risk; a last digit may be.
         return found._replace(bound=max(found.bound, self.common_risk.low))
@@ -95,7 +95,7 @@ class DirectProblem(Problem):
         return self.confidence_set.common_risk
 
     def common_risk_is_possible(self, risk: float) -> bool:
-        """Whether all true risks can surely be that large at once, so that no posterior's bound is below it.
+        """Return whether all true risks can surely be that large at once, so that no posterior's bound is below it.
 
         Classifiers of a larger empirical risk may have that one.
         """
@@ -106,8 +106,8 @@ class DirectProblem(Problem):
         return total.value + total.error < 0.0
 
     def weights_at(self, true_risk: float) -> NDArray[np.float64]:
-        r"""The posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is the
-        minimum."""
+        r"""Return the posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is
+        the minimum."""
         empirical, every = self.risks, self.confidence_set
         true_risk = min(max(true_risk, math.nextafter(every.least, math.inf)), every.highest)
         excess = true_risk - empirical
@@ -120,12 +120,13 @@ class DirectProblem(Problem):
         return weights / weights.sum()
 
     def bound(self, posterior: ArrayLike) -> float:
-        """The bound at a posterior given in the order of ``risks``."""
+        """Return the bound at a posterior given in the order of ``risks``."""
         return self.worst_case(check_posterior(posterior, self.size)).bound
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
-        r"""The residual is :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their average
-        :math:`\bar l` and the weights :math:`\hat q_i \propto p_i G'(\hat l_i, \bar l)` that stationarity asks for.
+        r"""Return the residual :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their
+        average :math:`\bar l` and the weights :math:`\hat q_i \propto p_i G'(\hat l_i, \bar l)` that stationarity asks
+        for.
 
         The worst risk of a classifier is a small power of its weight, so that single slopes say nothing of what is to
         be gained; weighted, they bound it: :math:`B^\circ(q) - \min B^\circ \le \sum_i (q_i - q^*_i)(l_i - \bar l)`.
@@ -138,13 +139,13 @@ class DirectProblem(Problem):
         return Judgement(bound, residual, self.empirical_risk(q), divergence.value(divergence.size(q, self.prior)))
 
     def cvxpy_problem(self) -> cvxpy.Problem:
-        """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex."""
+        """Return the minimisation as a CVXPY problem whose multipliers are the posterior; always convex."""
         from ..models.direct_bounds import build_direct
 
         return build_direct(self).problem
 
     def pyomo_model(self) -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model whose multipliers are the posterior."""
+        """Return the minimisation as a Pyomo model whose multipliers are the posterior."""
         from ..models.direct_bounds import direct_pyomo_model
 
         return direct_pyomo_model(self)

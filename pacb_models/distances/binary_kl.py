@@ -51,14 +51,14 @@ class BinaryKL(Distance):
         return (excess <= 0.0) | (distance >= -budget)
 
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
-        """The difference of the logits, which is finite where ``r`` rounds to one."""
+        """Return the difference of the logits, which is finite where ``r`` rounds to one."""
         gap = logit_gap(L, budget)
         return gap if isinstance(gap, np.ndarray) and gap.ndim else float(gap)
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
-        r"""With the rate ``d`` the root is where its logit exceeds that of ``L`` by ``d``, and the distance there is
-        :math:`\ln(1 - L + L e^d) - L d`: it exceeds the budget exactly when ``d`` exceeds the rate of the root. Where
-        ``d`` is small it is nearly quadratic."""
+        r"""Compare logits: with the rate ``d`` the root is where its logit exceeds that of ``L`` by ``d``, and the
+        distance there is :math:`\ln(1 - L + L e^d) - L d`: it exceeds the budget exactly when ``d`` exceeds the rate of
+        the root. Where ``d`` is small it is nearly quadratic."""
         if not isinstance(rate, np.ndarray):
             if rate <= _LARGEST_RATE:
                 return 0.5 * log_ratio(math.log1p(L * math.expm1(rate)) - L * rate, budget)
@@ -71,7 +71,7 @@ class BinaryKL(Distance):
         return 0.5 * log_ratio(np.maximum(value, 0.0), budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
-        r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat
+        r"""Differentiate, with :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat
         l))/(l(1-l))^2`."""
         rest, true = 1.0 - empirical, empirical + excess
         variance = true * remainder
@@ -82,7 +82,7 @@ class BinaryKL(Distance):
         )
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
-        """The bound is a variable, and kl the constraint that ties it to ``L`` and the budget."""
+        """Write the bound as a variable, and kl as the constraint that ties it to ``L`` and the budget."""
         r = algebra.variable("r", algebra.bound, 0.0, 1.0)
         kl = algebra.relative_entropy(L, r) + algebra.relative_entropy(1.0 - L, 1.0 - r)
         algebra.reach("kl", kl, budget)
@@ -90,12 +90,12 @@ class BinaryKL(Distance):
         return r
 
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
-        r"""With :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat l)\,
-        h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
+        r"""Write it with :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat
+        l)\, h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
         return cones.log_gap(factor, empirical, excess) + cones.log_gap(factor, 1.0 - empirical, -excess)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
-        """The exponential moment :math:`\\xi(m)` does not depend on ``l``, and one-sided it is no smaller."""
+        """Return :math:`\\xi(m)`: the exponential moment does not depend on ``l``, and one-sided it is no smaller."""
         if constant == "paper":
             value = ceil_sqrt(4 * m) if power is None else paper_kl.kl_constant(m)
             return Constant(value, ceil_log(value))
@@ -113,7 +113,7 @@ class BinaryKL(Distance):
 
 
 def _inside(L: Numbers, r: Numbers, d: Numbers) -> Inverse:
-    """The derivatives for 0 < L < r < 1; ``d`` is the difference of the logits."""
+    """Return the derivatives for 0 < L < r < 1; ``d`` is the difference of the logits."""
     variance, excess = r * (1.0 - r), r - L
     slope_b = variance / excess
     slope_L = d * slope_b

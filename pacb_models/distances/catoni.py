@@ -57,7 +57,7 @@ class Catoni(Distance):
         return log_ratio(rate, np.float64(self.beta) if isinstance(rate, np.ndarray) else self.beta)
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
-        r"""The bound is a variable, and :math:`-\ln(1 - r\,(1 - e^{-\beta})) \ge \beta L + b` its constraint."""
+        r"""Write the bound as a variable, with the constraint :math:`-\ln(1 - r\,(1 - e^{-\beta})) \ge \beta L + b`."""
         r = algebra.variable("r", algebra.bound, 0.0, 1.0 / self.largest)
         algebra.reach("catoni", -algebra.log(1.0 - self.largest * r), self.beta * L + budget)
         return r

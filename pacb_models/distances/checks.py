@@ -50,7 +50,7 @@ class PointByPoint(Distance):
 
 
 def elementwise(distance: Distance) -> Distance:
-    """The distance itself when its methods take arrays, as ours do, else one that calls them point by point."""
+    """Return the distance itself when its methods take arrays, as ours do, else one that calls them point by point."""
     return distance if ours(distance) else _made_elementwise(distance)
 
 
@@ -68,7 +68,7 @@ def _made_elementwise(distance: Distance) -> Distance:
 
 @per_object
 def concave_on_grid(distance: Distance) -> bool:
-    r"""Whether ``r(L, b)`` is concave and increasing for all empirical risks, as it is for every jointly convex
+    r"""Return whether ``r(L, b)`` is concave and increasing for all empirical risks, as it is for every jointly convex
     distance, and ``reaches`` agrees with it.
 
     Midpoints are compared with the ends of segments between points of a grid that ends at the risks 0 and 1. A distance
@@ -93,7 +93,7 @@ def concave_on_grid(distance: Distance) -> bool:
 
 @per_object
 def concave_budget(divergence: Divergence, coefficient: float, exponent: int) -> bool:
-    """Whether the budget is concave and increasing in the divergence's size, on a grid."""
+    """Return whether the budget is concave and increasing in the divergence's size, on a grid."""
     steps = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
     sizes = divergence.size(np.ones(1), np.ones(1)) + steps
     first, second = np.triu_indices(sizes.size, 1)
@@ -193,7 +193,7 @@ def _parts_of_divergence(divergence: Divergence) -> Iterator[_Part]:
 
 
 def _parts_of_frontier(divergence: Divergence) -> Iterator[_Part]:
-    """The posteriors and lines of the frontier, which a subclass with another statistic must not inherit."""
+    """Yield the posteriors and lines of the frontier, which a subclass with another statistic must not inherit."""
     risks, where = np.array([0.1, 0.2, 0.4, 0.7]), "of the risks 0.1, 0.2, 0.4, 0.7"
     try:
         frontier = divergence.frontier(risks, _PRIOR, False)
@@ -215,7 +215,7 @@ def _parts_of_frontier(divergence: Divergence) -> Iterator[_Part]:
 
 
 def _parts_of_problem(problem: Problem) -> Iterator[_Part]:
-    """The slopes towards classifiers, at two posteriors without a symmetry."""
+    """Yield the slopes towards classifiers, at two posteriors without a symmetry."""
     size = problem.size
     for shift in (0.3, 0.7):
         q = problem.prior * (0.5 + (0.618034 * np.arange(1, size + 1) + shift) % 1.0)
@@ -238,15 +238,15 @@ def _parts_of_problem(problem: Problem) -> Iterator[_Part]:
 
 
 def _towards(bound: Callable[[np.ndarray], float], q: np.ndarray, i: int, weight: float) -> float:
-    """The bound where a posterior has moved towards classifier ``i`` by what its weight has changed."""
+    """Return the bound where a posterior has moved towards classifier ``i`` by what its weight has changed."""
     moved = (1.0 - (weight - q[i])) * q
     moved[i] += weight - q[i]
     return float(bound(moved))
 
 
 def _quotients(function: Callable[..., Any], at: Sequence[float], k: int) -> list[tuple[float, float]]:
-    """The derivatives of all that a function returns in its ``k``-th argument, by central differences of the fourth
-    order, and how far off they may be."""
+    """Return the derivatives of all that a function returns in its ``k``-th argument, by central differences of the
+    fourth order, and how far off they may be."""
     step = _STEP * at[k]
     low, below, here, above, high = (
         np.array(function(*at[:k], at[k] + times * step, *at[k + 1 :]), dtype=float, ndmin=1)

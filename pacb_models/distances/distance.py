@@ -58,28 +58,28 @@ class Distance:
     # -- The inverse -------------------------------------------------------------------------------------------------
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
-        """The inverse and its derivatives up to second order, at numbers or at arrays.
+        """Return the inverse and its derivatives up to second order, at numbers or at arrays.
 
         A method that takes numbers only is called point by point.
         """
         raise NotImplementedError
 
     def invert(self, L: Numbers, budget: Numbers) -> Numbers:
-        """The largest true risk compatible with empirical risk ``L`` and the budget."""
+        """Return the largest true risk compatible with empirical risk ``L`` and the budget."""
         return self.derivatives(L, budget).value
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
-        """Whether :math:`r(L, b) \\ge r`, elementwise. A distance that is easier to compute than its inverse says it
-        without the inverse."""
+        """Return whether :math:`r(L, b) \\ge r`, elementwise. A distance that is easier to compute than its inverse
+        says it without the inverse."""
         return np.asarray(self.invert(L, budget) >= r)
 
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
-        r"""How much budget one unit of empirical risk is worth: :math:`r_L/r_b`."""
+        r"""Return how much budget one unit of empirical risk is worth: :math:`r_L/r_b`."""
         r = self.derivatives(L, budget)
         return r.L / r.b
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
-        r"""A number with the sign of :math:`d\,r_b - r_L`.
+        r"""Return a number with the sign of :math:`d\,r_b - r_L`.
 
         It is negative where giving up ``d`` units of budget for one of empirical risk pays. Its zero is found in fewest
         steps when it is nearly :math:`\ln d` less that of the rate itself.
@@ -88,13 +88,13 @@ class Distance:
         return rate * r.b - r.L
 
     def parameters(self, L: float, budget: float) -> dict[str, float]:
-        """The parameters by which authors know the theorem, at a posterior: a part of the solution's details."""
+        """Return the parameters by which authors know the theorem, at a posterior: a part of the solution's details."""
         return {}
 
     # -- What direct bounds and models need --------------------------------------------------------------------------
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
-        r"""The distance :math:`\phi(\hat l, l)` of true risks ``l`` above the empirical ones.
+        r"""Return the distance :math:`\phi(\hat l, l)` of true risks ``l`` above the empirical ones.
 
         Given are :math:`\hat l`, the excess :math:`x = l - \hat l > 0` and the remainder :math:`1 - l`, each to full
         relative accuracy.
@@ -102,14 +102,15 @@ class Distance:
         raise NotImplementedError
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
-        """The bound as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
+        """Return the bound as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         Whatever else the inversion needs, variables and constraints, is added to the model through ``algebra``.
         """
         raise NotImplementedError
 
     def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
-        r"""An expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct bounds.
+        r"""Return an expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct
+        bounds.
 
         ``k`` is a factor; all are vectors, see :class:`~pacb_models.algebra.ExcessAlgebra`.
         """
@@ -118,11 +119,11 @@ class Distance:
     # -- The moment constant -----------------------------------------------------------------------------------------
 
     def exponent(self, m: int) -> int:
-        r"""The factor of :math:`\phi` in the exponential moment of a KL-divergence bound."""
+        r"""Return the factor of :math:`\phi` in the exponential moment of a KL-divergence bound."""
         return m
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
-        r"""The supremum over all true risks ``l`` of :math:`E[\phi(k/m, l)^p]`, ``p`` the power, or of
+        r"""Return the supremum over all true risks ``l`` of :math:`E[\phi(k/m, l)^p]`, ``p`` the power, or of
         :math:`E[e^{n\phi(k/m, l)}]` where there is none; :math:`k \sim \mathrm{Binomial}(m, l)`.
 
         ``constant`` is "exact", "one-sided" (φ counts where the true risk is above the empirical one) or "paper".
@@ -130,15 +131,16 @@ class Distance:
         raise NotImplementedError
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
-        """The moment at one true risk strictly between 0 and 1, for plots."""
+        """Return the moment at one true risk strictly between 0 and 1, for plots."""
         raise NotImplementedError
 
     def log_constant(self, m: int, divergence: str, order: float, constant: str) -> float:
-        r"""The logarithm of the moment constant :math:`I_\phi(m)`; ``divergence`` is the divergence's ``moments``."""
+        r"""Return the logarithm of the moment constant :math:`I_\phi(m)`; ``divergence`` is the divergence's
+        ``moments``."""
         return _moment(self, m, conjugate(divergence, order), constant).log_value
 
     def constant(self, m: int, divergence: str, order: float, constant: str) -> float:
-        r"""The moment constant :math:`I_\phi(m)` (infinite where it exceeds the floating-point range)."""
+        r"""Return the moment constant :math:`I_\phi(m)` (infinite where it exceeds the floating-point range)."""
         if type(self).log_constant is Distance.log_constant:
             return _moment(self, m, conjugate(divergence, order), constant).value
         return ceil_exp(self.log_constant(m, divergence, order, constant))
@@ -155,5 +157,5 @@ def _moment(distance: Distance, m: int, power: float | None, constant: str) -> C
 
 
 def conjugate(moments: str, order: float) -> float | None:
-    r"""The power :math:`\alpha' = \alpha/(\alpha-1)` of a Rényi order's moments; None for exponential ones."""
+    r"""Return the power :math:`\alpha' = \alpha/(\alpha-1)` of a Rényi order's moments; None for exponential ones."""
     return {"kl": None, "chi2": 2.0}[moments] if moments != "renyi" else order / (order - 1.0)

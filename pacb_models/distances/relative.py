@@ -42,7 +42,7 @@ class Relative(Distance):
         return log_ratio(rate * (above + L), above)
 
     def parameters(self, L: float, budget: float) -> dict[str, float]:
-        """The λ at which the infimum is attained."""
+        """Return the λ at which the infimum is attained."""
         return {"lambda": 2.0 * budget / (budget + _root(L, budget)) if budget > 0.0 else 0.0}
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:

@@ -56,7 +56,8 @@ class SixthDegree(EvenPolynomial):
         return Forward(value, 2.0 * excess * first, 2.0 * first + 4.0 * y * second)
 
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
-        """The square of the excess is a variable, and the polynomial the constraint that ties it to the budget."""
+        """Write the square of the excess as a variable, and the polynomial as the constraint that ties it to the
+        budget."""
         y = algebra.variable("y", (algebra.bound - algebra.L) ** 2, 0.0)
         algebra.reach("ch", y + _SECOND * y**2 + _THIRD * y**3, budget)
         return L + algebra.sqrt(y)
@@ -68,13 +69,13 @@ class SixthDegree(EvenPolynomial):
 
 
 def _polynomial(y: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """The distance as a function of the squared deviation, with two derivatives."""
+    """Return the distance as a function of the squared deviation, with two derivatives."""
     first, second = 1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)), 2.0 * _SECOND + y * (6.0 * _THIRD)
     return y * (1.0 + y * (_SECOND + y * _THIRD)), first, second
 
 
 def _root(budget: Numbers) -> Numbers:
-    """The real root of y + (2/9) y² + (16/135) y³ = budget, by Newton's method from above.
+    """Return the real root of y + (2/9) y² + (16/135) y³ = budget, by Newton's method from above.
 
     The left side is increasing and convex for y >= 0 and exceeds ``y`` and ``(16/135) y³``, so that Newton's
     iterates from the smaller of the two starts fall monotonically to the root.

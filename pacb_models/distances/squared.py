@@ -32,7 +32,7 @@ class EvenPolynomial(Distance):
         return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(self.coefficients, start=1))
 
     def polynomial(self, m: int) -> Polynomial:
-        """The distance with the factor of its exponential moment."""
+        """Return the distance with the factor of its exponential moment."""
         return Polynomial(m, self.exponent(m), self.coefficients)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:

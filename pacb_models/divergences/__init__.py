@@ -18,7 +18,7 @@ BY_NAME: dict[str, Callable[[float], Divergence]] = {
 
 
 def by_name(name: str, order: float = 2.0) -> Divergence:
-    """The divergence of that name."""
+    """Return the divergence of that name."""
     return BY_NAME[name](order)
 
 

@@ -37,7 +37,7 @@ class ChiSquared(PowerDivergence):
 
 
 def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
-    """The line at a level, from the sums at the risk below it."""
+    """Return the line at a level, from the sums at the risk below it."""
     gap = level - y
     mean = M + P * gap
     square = W + gap * (M + mean)
@@ -87,7 +87,7 @@ class SortedFrontier(PowerFrontier):
         return on_segment(level, *self.table[:, bisect_right(self.ordered, level) - 1].tolist())
 
     def at_slope(self, slope: float) -> float:
-        r"""Where :math:`\sum_i p_i (\mu - y_i)_+^2` is the slope's inverse square, a quadratic equation in μ."""
+        r"""Return where :math:`\sum_i p_i (\mu - y_i)_+^2` is the slope's inverse square, a quadratic equation in μ."""
         square = 1.0 / (slope * slope)
         y, P, _, M, _, W = self.table[:, int(self.table[5].searchsorted(square, side="right")) - 1].tolist()
         missing = square - W

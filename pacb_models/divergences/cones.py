@@ -20,14 +20,14 @@ class NormCone:
     order: float
 
     def data(self, problem: BoundProblem) -> dict[str, Any]:
-        """The numbers that a problem of a given size depends on."""
+        """Return the numbers that a problem of a given size depends on."""
         slopes = problem.distance_function.derivatives(0.5, 0.5)
         penalty = slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
         return {"risks": slopes.L * problem.risks, "penalty": penalty}
 
     def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
-        r"""The objective and its constraints, first the cone whose multiplier tells the posterior. For orders other
-        than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`."""
+        r"""Return the objective and its constraints, first the cone whose multiplier tells the posterior. For orders
+        other than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`."""
         import cvxpy as cp
 
         t, u = cp.Variable(name="t"), cp.multiply(data["penalty"], q)
@@ -38,7 +38,7 @@ class NormCone:
         return objective, [cp.PowCone3D(s, t * np.ones(u.size), u, 1.0 / self.order), cp.sum(s) == t]
 
     def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
-        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
+        """Return the objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
         import cvxpy as cp
 
         # The approximation by a fraction is exact for order two, a second-order cone.
@@ -46,7 +46,7 @@ class NormCone:
         return data["risks"] @ q + norm
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
-        r"""The posterior, up to a factor, from the multipliers :math:`v_i = (u_i/t)^{\alpha-1}` of the cone."""
+        r"""Return the posterior, up to a factor, from the multipliers :math:`v_i = (u_i/t)^{\alpha-1}` of the cone."""
         multiplier = -np.ravel(multipliers[-1])
         # Below this share a multiplier is noise around zero, which a large order would raise to a small power.
         multiplier = np.where(multiplier > 1e-7 * multiplier.max(), multiplier, 0.0)

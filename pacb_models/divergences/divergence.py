@@ -53,48 +53,50 @@ class Divergence:
     # -- The size ----------------------------------------------------------------------------------------------------
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
-        """The size ``T``, convex in the weights."""
+        """Return the size ``T``, convex in the weights."""
         raise NotImplementedError
 
     def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        """Derivatives of the size with respect to the weights; ``size`` is the size of ``q``."""
+        """Return derivatives of the size with respect to the weights; ``size`` is the size of ``q``."""
         raise NotImplementedError
 
     def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
-        """The Hessian of the size: its diagonal, and the multiple of the gradient's square that is added to it."""
+        """Return the Hessian of the size: its diagonal, and the multiple of the gradient's square that is added to
+        it."""
         raise NotImplementedError
 
     def value(self, size: float) -> float:
-        """The divergence itself, for display: zero when posterior and prior agree."""
+        """Return the divergence itself, for display: zero when posterior and prior agree."""
         raise NotImplementedError
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
-        """What the paper's equations are written in: the sum :math:`\\sum_i p_i f(q_i/p_i)`."""
+        """Return what the paper's equations are written in: the sum :math:`\\sum_i p_i f(q_i/p_i)`."""
         return self.size(q, p)
 
     # -- The budget --------------------------------------------------------------------------------------------------
 
     def coefficient(self, constant: float, log_constant: float, delta: float) -> float:
-        """What the budget needs of the moment constant and the confidence, computed once per problem."""
+        """Return what the budget needs of the moment constant and the confidence, computed once per problem."""
         raise NotImplementedError
 
     def budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        """The budget for the distance: concave and increasing in the size."""
+        """Return the budget for the distance: concave and increasing in the size."""
         raise NotImplementedError
 
     def pairs(self, size: Numbers) -> Budget:
-        """The size of the pairs of classifiers, of the posterior q⊗q from the prior p⊗p, as a function of the size of
-        q from p, with two derivatives: increasing and convex."""
+        """Return the size of the pairs of classifiers, of the posterior q⊗q from the prior p⊗p, as a function of the
+        size of q from p, with two derivatives: increasing and convex."""
         raise NotImplementedError
 
     # -- Duality -----------------------------------------------------------------------------------------------------
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
-        """The ratio :math:`q/p \\ge 0` at which :math:`f'` has a slope; zero where no ratio has so small a one."""
+        """Return the ratio :math:`q/p \\ge 0` at which :math:`f'` has a slope; zero where no ratio has so small a
+        one."""
         raise NotImplementedError
 
     def ratios(self, prices: np.ndarray, size: Numbers, entropy: float = 0.0) -> np.ndarray:
-        """The ratios :math:`q/p` at which the gradient of the size has given values, where the size is ``size``;
+        """Return the ratios :math:`q/p` at which the gradient of the size has given values, where the size is ``size``;
         ``entropy`` times :math:`\\ln(q/p)` is added to the gradient."""
         if entropy == 0.0:
             return self.slope_inverse(prices)
@@ -107,16 +109,16 @@ class Divergence:
         return np.exp(low)
 
     def prices(self, ratios: np.ndarray, size: Numbers) -> np.ndarray:
-        """The gradient of the size at given ratios :math:`q/p`, where the size is ``size``."""
+        """Return the gradient of the size at given ratios :math:`q/p`, where the size is ``size``."""
         flat = np.ravel(ratios)
         return self.gradient(flat, np.ones(flat.size), 1.0).reshape(np.shape(ratios))
 
     def speeds(self, q: np.ndarray, p: np.ndarray, prices: np.ndarray, entropy: float = 0.0) -> np.ndarray:
-        """How fast the weights of :meth:`ratios` move with their prices, at positive weights."""
+        """Return how fast the weights of :meth:`ratios` move with their prices, at positive weights."""
         return 1.0 / (self.curvature(q, p, 1.0)[0] + entropy / q)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
-        r"""What :meth:`supporting` needs of the conjugate, a sum over classifiers, for each row of prices.
+        r"""Return what :meth:`supporting` needs of the conjugate, a sum over classifiers, for each row of prices.
 
         Here :math:`\sum_i p_i f^*(g_i)` with :math:`f^*(g) = g x - f(x)` at :math:`f'(x) = g`, rounded up.
         """
@@ -129,35 +131,35 @@ class Divergence:
         return np.array(totals)
 
     def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
-        r"""Slope and height of the line :math:`T + \gamma' x \ge h`, when :math:`g \cdot q + \gamma x` is at least a
-        level for all posteriors and ``total`` is the conjugate of ``g``."""
+        r"""Return slope and height of the line :math:`T + \gamma' x \ge h`, when :math:`g \cdot q + \gamma x` is at
+        least a level for all posteriors and ``total`` is the conjugate of ``g``."""
         return gamma, level - total
 
     # -- Optional ----------------------------------------------------------------------------------------------------
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        """The terms, over their prior weights, that the conjugate is the sum of; none is negative. Limits on the
+        """Return the terms, over their prior weights, that the conjugate is the sum of; none is negative. Limits on the
         support need them one by one."""
         raise NotImplementedError
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        """The frontier between empirical risk and size of a set of classifiers.
+        """Return the frontier between empirical risk and size of a set of classifiers.
 
         This one needs ``slope_inverse``, and no more.
         """
         return SeparableFrontier(self, risks, prior)
 
     def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
-        """Sums over the sets of the smallest risks, for a divergence whose optimal posteriors have closed forms on
-        them."""
+        """Return sums over the sets of the smallest risks, for a divergence whose optimal posteriors have closed forms
+        on them."""
         raise NotImplementedError
 
     def cone(self) -> Cone:
-        """The cone that the budget is, for affine distances; see :mod:`pacb_models.divergences.cones`."""
+        """Return the cone that the budget is, for affine distances; see :mod:`pacb_models.divergences.cones`."""
         raise NotImplementedError
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
-        """The budget as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
+        """Return the budget as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         ``ratios`` are the vector ``q/p``. The variable and the constraint that tie the size to it are added to the
         model through ``algebra``, which has coefficient, exponent and the size's value at the start.

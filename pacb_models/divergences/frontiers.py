@@ -56,7 +56,7 @@ class Frontier:
         return -math.log(np.minimum.reduce(self.y, where=self.y > 0.0, initial=math.inf))
 
     def spent(self, lines: int, most: int) -> bool:
-        """True when no more than so many lines are to be drawn, whatever is open."""
+        """Return True when no more than so many lines are to be drawn, whatever is open."""
         return lines > most
 
     @property
@@ -65,38 +65,38 @@ class Frontier:
         return float(np.add.reduce(self.p[self.y == 0.0]))
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
+        """Return both ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
         raise NotImplementedError
 
     def risk(self, x: Numbers) -> Numbers:
-        """The empirical risk that is so far above the smallest one."""
+        """Return the empirical risk that is so far above the smallest one."""
         lib = functions_of(x)
         return lib.minimum(lib.maximum(self.least + x, 0.0), 1.0)
 
     def lines(self, z: np.ndarray) -> Lines:
-        """The lines at some coordinates."""
+        """Return the lines at some coordinates."""
         raise NotImplementedError
 
     def around(self, z: float, distances: np.ndarray) -> np.ndarray:
-        """Coordinates around one whose line was drawn; theirs need not touch."""
+        """Return coordinates around one whose line was drawn; theirs need not touch."""
         return z + distances
 
     def line(self, z: float) -> Lines:
-        """The line at one coordinate, as numbers."""
+        """Return the line at one coordinate, as numbers."""
         return Lines(*(float(values[0]) for values in self.lines(np.array([z]))))
 
     def rows(self, z: np.ndarray) -> np.ndarray:
-        """The numbers by which a proof gives the lines at some coordinates."""
+        """Return the numbers by which a proof gives the lines at some coordinates."""
         rows = np.ones((z.size, 3))
         np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
         return rows
 
     def at_slope(self, slope: float) -> float:
-        r"""Where the line has the slope γ, and :math:`T + \gamma x` is smallest."""
+        r"""Return where the line has the slope γ, and :math:`T + \gamma x` is smallest."""
         return math.log(slope)
 
     def posterior(self, z: float) -> np.ndarray:
-        """The posterior at a coordinate, in the order of the risks; infinity is the end."""
+        """Return the posterior at a coordinate, in the order of the risks; infinity is the end."""
         if z == -math.inf:
             # The prior of a part of the classifiers does not sum to one.
             mass = float(np.add.reduce(self.p))
@@ -108,12 +108,12 @@ class Frontier:
         return density
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
-        """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
+        """Return posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
         raise NotImplementedError
 
     def blocks(self, count: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """Risks and prior weights of classifiers, so few that their densities at so many strengths stay in the cache,
-        and that products with them stay on one thread."""
+        """Return risks and prior weights of classifiers, so few that their densities at so many strengths stay in the
+        cache, and that products with them stay on one thread."""
         length = min(BLOCK // count or 1, PIECE)
         if self.y.size <= length:
             return ((self.y, self.p),)

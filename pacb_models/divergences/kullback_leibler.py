@@ -53,7 +53,7 @@ class KullbackLeibler(Divergence):
         return Budget((size + coefficient) / exponent, 1.0 / exponent, 0.0)
 
     def pairs(self, size: Numbers) -> Budget:
-        """It adds up over independent draws."""
+        """Add up over independent draws."""
         return Budget(2.0 * size, 2.0, 0.0)
 
     # Prices may have any constant added to them: weights sum to one. Here it is left out.
@@ -73,7 +73,7 @@ class KullbackLeibler(Divergence):
         return np.exp(prices)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The sum in :math:`T(q) \\ge g \\cdot q - \\ln \\sum_i p_i e^{g_i}` (Donsker and Varadhan)."""
+        """Return the sum in :math:`T(q) \\ge g \\cdot q - \\ln \\sum_i p_i e^{g_i}` (Donsker and Varadhan)."""
         terms = np.exp(prices)
         return np.asarray(np.add.reduce(np.multiply(terms, p, out=terms), axis=-1))
 
@@ -92,8 +92,8 @@ class KullbackLeibler(Divergence):
 
 
 def _log_ratios(q: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """ln(q/p). A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any
-    weight that small is as good as optimal when the optimum is smaller still."""
+    """Return ln(q/p). A weight that underflowed stands at the smallest normal number: its logarithm must stay finite,
+    and any weight that small is as good as optimal when the optimum is smaller still."""
     found = np.maximum(q, sys.float_info.min)
     found /= p
     return np.log(found, out=found)
@@ -126,7 +126,7 @@ class GibbsFrontier(Frontier):
         return self._at(beta, float(Z), float(R))
 
     def _sums(self, beta: Numbers, count: int, largest: float) -> tuple[Numbers, Numbers]:
-        """The sums of p e^(-βy) and of p y e^(-βy)."""
+        """Return the sums of p e^(-βy) and of p y e^(-βy)."""
         far = largest * self.spread > FAR
         Z: Numbers = 0.0
         R: Numbers = 0.0

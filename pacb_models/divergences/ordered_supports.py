@@ -43,7 +43,8 @@ class OrderedSupports:
         return self.P.size
 
     def level_at_slope(self, t: float) -> float:
-        """The level that belongs to a slope on the path of optimal posteriors, counted from the smallest risk."""
+        """Return the level that belongs to a slope on the path of optimal posteriors, counted from the smallest
+        risk."""
         # How many weights are positive there.
         k = max(int(np.searchsorted(self.G, 1.0 / t if t > 0.0 else np.inf, side="left")), self.ties)
         return float(self.mean[k - 1] + 1.0 / (t * self.P[k - 1]))
@@ -54,7 +55,7 @@ class OrderedSupports:
         return self.least + excess, 1.0 / self.P[k - 1] + _product(t * t, self.V[k - 1])
 
     def weights(self, k: int, t: float) -> np.ndarray:
-        """The posterior on support ``k`` at slope ``t``, in the caller's order."""
+        """Return the posterior on support ``k`` at slope ``t``, in the caller's order."""
         posterior = np.zeros(self.size)
         slopes = _product(t, self.mean[k - 1] - self.excess[:k])
         posterior[self.order[:k]] = self.prior[:k] * np.maximum(1.0 / self.P[k - 1] + slopes, 0.0)

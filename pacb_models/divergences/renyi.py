@@ -33,7 +33,7 @@ class PowerDivergence(Divergence):
         return self.order / (self.order - 1.0)
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
-        r"""The sum :math:`\sum_i p_i (q_i/p_i)^\alpha`."""
+        r"""Return the sum :math:`\sum_i p_i (q_i/p_i)^\alpha`."""
         with np.errstate(over="ignore"):
             powers = q / p
             powers **= self.order - 1.0
@@ -74,12 +74,13 @@ class PowerDivergence(Divergence):
         return Budget(coefficient * size, coefficient, 0.0)
 
     def pairs(self, size: Numbers) -> Budget:
-        """The norm of a product is the product of the norms."""
+        """Return the square: the norm of a product is the product of the norms."""
         return Budget(size * size, 2.0 * size, 2.0)
 
     def ratios(self, prices: np.ndarray, size: Numbers, entropy: float = 0.0) -> np.ndarray:
-        r"""With entropy ε the ratio is :math:`T e^{z/(\alpha-1)}` with :math:`e^z + \kappa z = s - \varepsilon \ln T`,
-        :math:`\kappa = \varepsilon/(\alpha-1)`: :math:`e^z = \kappa\,\omega`, ω Wright's function."""
+        r"""Take into account that with entropy ε the ratio is :math:`T e^{z/(\alpha-1)}` with :math:`e^z + \kappa z = s
+        - \varepsilon \ln T`, :math:`\kappa = \varepsilon/(\alpha-1)`: :math:`e^z = \kappa\,\omega`, ω Wright's
+        function."""
         power = self.order - 1.0
         if entropy == 0.0:
             positive = np.maximum(prices, 0.0)
@@ -108,7 +109,7 @@ class PowerDivergence(Divergence):
         return np.multiply(terms, terms ** (self.conjugate_order - 1.0), out=terms)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The sum in Hölder's inequality."""
+        """Return the sum in Hölder's inequality."""
         terms = self.potentials(prices)
         return np.asarray(np.add.reduce(np.multiply(terms, p, out=terms), axis=-1))
 
@@ -160,7 +161,7 @@ class PowerFrontier(Frontier):
         return (dot(self.p, self.y) / mass, mass**power), (0.0, max(last**power, 1.0))
 
     def at_slope(self, slope: float) -> float:
-        r"""Newton's method for :math:`1/\gamma(\mu) = 1/\gamma`: the left side is convex with the derivative
+        r"""Apply Newton's method to :math:`1/\gamma(\mu) = 1/\gamma`: the left side is convex with the derivative
         :math:`1/T`, and :math:`\mu = x + T/\gamma(\mu)`, so that a step leads to :math:`x + T/\gamma`."""
         x, size = self.ends()[0]
         z = last = math.inf
@@ -181,7 +182,7 @@ class PowerFrontier(Frontier):
         return self._at(strength, *map(float, self._sums(strength, 1)))
 
     def _sums(self, strength: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
-        """The sums of p·share^k for k = α'-1 and α', and of p·y·share^(α'-1); the share is (1 - s y)₊."""
+        """Return the sums of p·share^k for k = α'-1 and α', and of p·y·share^(α'-1); the share is (1 - s y)₊."""
         M: Numbers = 0.0
         W: Numbers = 0.0
         R: Numbers = 0.0

@@ -55,7 +55,7 @@ class CasadiBound(NamedTuple):
     limits: dict[str, list[float]]
 
     def start(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The values of the variables at a posterior, for ``x0``."""
+        """Return the values of the variables at a posterior, for ``x0``."""
         return np.array([*values_at(self.problem, check_posterior(posterior, self.problem.size)).values()])
 
 

@@ -46,7 +46,7 @@ class ConvexModel(NamedTuple):
 
 
 def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
-    """The bound minimisation as a CVXPY problem of its own, with the values of its parameters set.
+    """Return the bound minimisation as a CVXPY problem of its own, with the values of its parameters set.
 
     Its variable ``q`` is the posterior in the order of ``problem.risks``.
 
@@ -137,14 +137,14 @@ def check_conic(problem: BoundProblem) -> None:
 
 
 def not_conic(problem: Problem) -> str | None:
-    """None when a problem is convex and has a cone, else a clause that says why not."""
+    """Return None when a problem is convex and has a cone, else a clause that says why not."""
     if not problem.distance_function.affine:
         return "its bound is not convex, as that of an affine distance (linear) is"
     return lacking(problem, "divergence.cone")
 
 
 def _parameters(problem: BoundProblem, data: dict[str, Any]) -> dict[str, Any]:
-    """The numbers as CVXPY's parameters, for sets of a size for which these pay."""
+    """Return the numbers as CVXPY's parameters, for sets of a size for which these pay."""
     import cvxpy as cp
 
     if problem.size > LARGEST_PARAMETRISED:
@@ -154,7 +154,7 @@ def _parameters(problem: BoundProblem, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
-    """The model of a problem, with its numbers as parameters or as they are."""
+    """Return the model of a problem, with its numbers as parameters or as they are."""
     import cvxpy as cp
 
     cone = problem.divergence_function.cone()
@@ -165,10 +165,10 @@ def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
     program = cp.Problem(cp.Minimize(objective / data.get("rate", 1.0)), rows)
 
     def readings() -> list[np.ndarray]:
-        r"""The cone's multiplier is the gradient of the convex function that the cone describes. A conic solver knows
-        it to its tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the objective is flat
-        around its minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they
-        hold to 1e-9."""
+        r"""Read the weights: the cone's multiplier is the gradient of the convex function that the cone describes. A
+        conic solver knows it to its tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the
+        objective is flat around its minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the
+        multiplier they hold to 1e-9."""
         if q.value is None:
             return []
         weights = cone.weights(constraints[0].dual_value, data)
@@ -178,7 +178,7 @@ def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
 
 
 def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:
-    """The problem's constraints on the posterior, labelled as the user calls them."""
+    """Return the problem's constraints on the posterior, labelled as the user calls them."""
     import cvxpy as cp
 
     rows = [limit.written(lambda values: values @ q).set_label(limit.row.name) for limit in limits(problem)]

@@ -111,7 +111,7 @@ def cvxpy_nonlinear(
 
 
 def box_rows(problem: Problem, q: cp.Expression, signs: bool = False) -> list[Any]:
-    """Floors and caps of the weights as labelled constraints; floors of zero where ``signs`` asks for them."""
+    """Return floors and caps of the weights as labelled constraints; floors of zero where ``signs`` asks for them."""
     lower, upper = box(problem)
     held, capped = np.flatnonzero((lower > 0.0) | signs), np.flatnonzero(upper < 1.0)
     rows = [(q[held] >= lower[held]).set_label("weights at least")] if held.size else []

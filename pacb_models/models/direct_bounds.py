@@ -43,15 +43,16 @@ class Units(NamedTuple):
     left: float
 
     def expand(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of the model's classifiers as weights of all."""
+        """Return weights of the model's classifiers as weights of all."""
         everyone = np.zeros(self.used.size)
         everyone[self.used] = np.maximum(weights, 0.0)
         return everyone
 
 
 def units_of(problem: DirectProblem) -> Units:
-    """The units of a problem; refuses what has no model. A classifier whose empirical risk is not below the upper end
-    of the common risk never has weight; where no weight is zero, those that are as good as zero are left out."""
+    """Return the units of a problem; refuses what has no model. A classifier whose empirical risk is not below the
+    upper end of the common risk never has weight; where no weight is zero, those that are as good as zero are left
+    out."""
     if (reason := lacking(problem, *DIRECT_MODEL)) is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
@@ -105,7 +106,7 @@ class PyomoExcess(ExcessAlgebra):
 
 
 def build_direct(problem: DirectProblem) -> ConvexModel:
-    """The conic model, of power and exponential cones, whose multipliers are the posterior. True risks below the
+    """Return the conic model, of power and exponential cones, whose multipliers are the posterior. True risks below the
     empirical ones are not forbidden: they cost something, and gain nothing."""
     import cvxpy as cp
 
@@ -130,9 +131,9 @@ def build_direct(problem: DirectProblem) -> ConvexModel:
 
 
 def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
-    """The model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has the
-    posterior as its multipliers. The Hessian is a diagonal. For orders the budget is the norm's p-th power, for KL the
-    sum of exponentials. It starts where all true risks are half way to the upper end of the common risk."""
+    """Return the model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has
+    the posterior as its multipliers. The Hessian is a diagonal. For orders the budget is the norm's p-th power, for KL
+    the sum of exponentials. It starts where all true risks are half way to the upper end of the common risk."""
     import pyomo.environ as pyo
 
     use_environment_folders()

@@ -35,7 +35,7 @@ class Limit(NamedTuple):
     equality: bool = False
 
     def written(self, average: Callable[[np.ndarray], Any]) -> Any:
-        """The row of a modelling system, as the user wrote it: at most or at least, in his unit."""
+        """Return the row of a modelling system, as the user wrote it: at most or at least, in his unit."""
         sign = -1.0 if self.row.turned else 1.0
         left, right = average(sign * self.row.values), sign * self.row.limit
         if self.equality:
@@ -44,8 +44,8 @@ class Limit(NamedTuple):
 
 
 def limits(problem: Problem) -> list[Limit]:
-    """The rows of a problem's constraints, but for those that say nothing of the posterior: their numbers are all equal
-    to the limit, or all zero. Two that are opposite are one equation: as inequalities they would leave an
+    """Return the rows of a problem's constraints, but for those that say nothing of the posterior: their numbers are
+    all equal to the limit, or all zero. Two that are opposite are one equation: as inequalities they would leave an
     interior-point method no interior."""
     found: list[Limit] = []
     allowed = problem.posteriors
@@ -59,7 +59,7 @@ def limits(problem: Problem) -> list[Limit]:
 
 
 def box(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Floors and caps of the weights, zero and infinity where there are none."""
+    """Return floors and caps of the weights, zero and infinity where there are none."""
     if problem.posteriors is None:
         return np.zeros(problem.size), np.full(problem.size, np.inf)
     return problem.posteriors.lower, np.where(problem.posteriors.upper < 1.0, problem.posteriors.upper, np.inf)
@@ -91,8 +91,8 @@ def write_set(algebra: Algebra) -> None:
 
 
 def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> dict[str, float]:
-    """The values of the model's variables at a posterior, in their order. A model whose objective is not the bound
-    there is refused: some ``express`` contradicts the other methods."""
+    """Return the values of the model's variables at a posterior, in their order. A model whose objective is not the
+    bound there is refused: some ``express`` contradicts the other methods."""
     numbers = kind(problem, posterior)
     found = write(numbers)
     # Rounding, also of small differences, is no contradiction.

@@ -57,7 +57,7 @@ class BoundBlock(ScalarBlock):
                     )
 
     def _uses(self) -> Iterator[tuple[Any, Any]]:
-        """What stands outside of the block, each part with an expression that is better when it is smaller."""
+        """Yield what stands outside of the block, each part with an expression that is better when it is smaller."""
         for part in foreign_parts(self) if self._one_sided else ():
             if part.ctype is pyo.Objective:
                 yield part, part.expr if part.sense == pyo.minimize else -part.expr
@@ -69,7 +69,7 @@ class BoundBlock(ScalarBlock):
 
 
 def foreign_parts(block: Any) -> Iterator[Any]:
-    """The active objectives and constraints of the model around a block that were not written with it."""
+    """Yield the active objectives and constraints of the model around a block that were not written with it."""
     kinds, places = (pyo.Objective, pyo.Constraint), (pyo.Block, Disjunct)
     for part in block.model().component_data_objects(kinds, active=True, descend_into=places):
         if part.parent_block() is not block or part.parent_component().local_name not in block._written:

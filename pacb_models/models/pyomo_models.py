@@ -39,7 +39,8 @@ FORMULATIONS = ("lifted", "substituted", "squares")
 
 
 def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.ConcreteModel:
-    """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
+    """Return the bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its
+    constraints.
 
     Parameters
     ----------
@@ -72,13 +73,13 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
 
 
 def writer_of(formulation: str) -> type[PyomoAlgebra]:
-    """The algebra of a formulation."""
+    """Return the algebra of a formulation."""
     writers = dict(zip(FORMULATIONS, (PyomoAlgebra, Substituted, PyomoSquares)))
     return writers[check_choice("formulation", formulation, FORMULATIONS)]
 
 
 def central(problem: RiskAndSize) -> np.ndarray:
-    """The prior, or what is nearest to it under the problem's constraints."""
+    """Return the prior, or what is nearest to it under the problem's constraints."""
     return problem.prior if problem.posteriors is None else problem.posteriors.nearest(problem.prior)
 
 

@@ -67,7 +67,7 @@ def read_back(problem: RiskAndSize, model: Any, *, prove: bool = False) -> Solut
 
 
 def _further(problem: RiskAndSize, model: Any) -> tuple[list[Constraint], str | None]:
-    """What a Pyomo model asks of the weights beyond the problem; a clause where it asks for something else."""
+    """Return what a Pyomo model asks of the weights beyond the problem; a clause where it asks for something else."""
     import pyomo.environ as pyo
     from pyomo.common.collections import ComponentMap
     from pyomo.gdp import Disjunction
@@ -112,7 +112,7 @@ def _further(problem: RiskAndSize, model: Any) -> tuple[list[Constraint], str | 
 
 
 def _weights(model: Any, size: int) -> np.ndarray:
-    """The values of the variables ``q``."""
+    """Return the values of the variables ``q``."""
     if hasattr(model, "var_dict"):
         variable = model.var_dict.get("q")
         values = None if variable is None else [*np.ravel(variable.value)]

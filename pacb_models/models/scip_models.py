@@ -52,11 +52,11 @@ class Forms(Squares):
         return self.mean(self.power(ratios / self.size, order))
 
     def power(self, x: Any, order: float) -> Any:
-        """A power, elementwise."""
+        """Return a power, elementwise."""
         return x**order
 
     def empirical_risk(self) -> Any:
-        """An inequality: the least empirical risk that is counted need not be reached."""
+        """Return an inequality: the least empirical risk that is counted need not be reached."""
         risks = np.maximum(self.problem.risks, LEAST_RISK)
         # Two classifiers err together less often than each does.
         least = float(risks.min()) if self.problem.risk_matrix is None else LEAST_RISK
@@ -124,7 +124,7 @@ class ScipModel(Forms):
         return self.quicksum(terms[matrix != 0.0])
 
     def support(self, costs: np.ndarray, total: float) -> None:
-        """A weight is at most its cap times a binary: SCIP sees that it is semicontinuous."""
+        """Limit each weight to its cap times a binary: SCIP sees that it is semicontinuous."""
         self.switches = [self.scip.addVar(f"on{i}", vtype="B") for i in range(self.problem.size)]
         for weight, on in zip(self.weights, self.switches):
             self.scip.addCons(weight <= weight.getUbOriginal() * on)
@@ -138,7 +138,7 @@ class ScipModel(Forms):
         return found
 
     def _write_perspective(self, tau: Any, most: float) -> None:
-        r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
+        r"""Write the cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
         :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is. It says nothing new of binaries, and much
         of the fractions that a relaxation puts in their place."""
         factors, shares = self.prior * (self.units / (self.prior * self.size)) ** 2, []
@@ -152,7 +152,7 @@ class ScipModel(Forms):
         self.scip.addCons(self.quicksum(shares) - tau <= 0.0)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        """A variable in units of its value at the start where that is large."""
+        """Return a variable in units of its value at the start where that is large."""
         if (lower, upper) == (0.0, 1.0):
             # Logarithms of a risk and of its complement have to be finite.
             lower, upper = LEAST_RISK, 1.0 - LEAST_RISK
@@ -168,7 +168,7 @@ class ScipModel(Forms):
 
 
 def out_of_reach(problem: RiskAndSize, start: np.ndarray) -> str | None:
-    """None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
+    """Return None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
     order, size = problem.order, problem.divergence_function.size(start, problem.prior)
     if order <= 1.0:
         return None
@@ -182,8 +182,9 @@ def out_of_reach(problem: RiskAndSize, start: np.ndarray) -> str | None:
 
 
 def largest_size(problem: RiskAndSize, bound: float) -> float:
-    """A size that no posterior with a bound as small as this one exceeds. The least risk of all has a larger bound with
-    any larger size. No posterior has a larger size than all weight on the classifier with the least prior."""
+    """Return a size that no posterior with a bound as small as this one exceeds. The least risk of all has a larger
+    bound with any larger size. No posterior has a larger size than all weight on the classifier with the least
+    prior."""
     vertex = np.zeros(problem.size)
     vertex[int(problem.prior.argmin())] = 1.0
     low = problem.divergence_function.size(problem.prior, problem.prior)

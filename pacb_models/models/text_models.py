@@ -104,7 +104,7 @@ class TextAlgebra(Algebra):
         self.ratios = self.weight / self.one_prior
 
     def finish(self, bound: Any) -> str:
-        """The whole text, once the model is written."""
+        """Return the whole text, once the model is written."""
         self._say("tail", bound=_formula(bound).text)
         return self.text.replace("**", self.templates["power"])
 

@@ -24,7 +24,7 @@ _ODD_RECIPROCALS = [1.0 / odd for odd in range(39, 1, -2)]
 
 
 def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.ndarray:
-    r"""a ln(a/b) - a + b for non-negative a and b, elementwise; it is never negative and zero only at a = b.
+    r"""Return a ln(a/b) - a + b for non-negative a and b, elementwise; it is never negative and zero only at a = b.
 
     ``difference`` is a - b, which the caller often knows more exactly. With :math:`v = (a-b)/(a+b)`,
     :math:`\ln(a/b) = 2\,\mathrm{artanh}\,v` gives :math:`(a-b)v + 2av^3(\tfrac13 + \tfrac{v^2}5 + \dots)`, which keeps
@@ -51,7 +51,7 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
 
 
 def kl(a: ArrayLike, b: ArrayLike) -> Numbers:
-    """kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
+    """Return kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
     """
@@ -68,7 +68,7 @@ def kl_inverse(q: Sequence[float] | NDArray[Any], budget: ArrayLike, side: str =
 @overload
 def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> float | NDArray[np.float64]: ...
 def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | NDArray[np.float64]:
-    """The end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
+    """Return the end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
 
     Elementwise with broadcasting; scalars give a float. ``budget`` runs from 0 (the root is q itself) to inf.
     Roots are accurate to a few units in the last place, also where they are as small as 1e-300, and rounded
@@ -96,7 +96,7 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | 
 
 
 def _outward(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
-    """The root moved away from q by more than the rounding error of _root can be, within [0, 1].
+    """Return the root moved away from q by more than the rounding error of _root can be, within [0, 1].
 
     The largest errors in 1e7 roots were 3.6 units in the last place of lower ones and 2.9 of upper ones.
     """
@@ -114,7 +114,8 @@ def _outward(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
 
 
 def _root(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
-    """The root to three or four units in the last place, by formulas that ``math`` and ``numpy`` share through ``lib``.
+    """Return the root to three or four units in the last place, by formulas that ``math`` and ``numpy`` share through
+    ``lib``.
 
     Moving r away from q takes the probability p of one outcome down to p exp(-d); d solves
 
@@ -160,7 +161,7 @@ def _halley(excess: Numbers, decay: Numbers, p: Numbers, rest: Numbers, moved: N
 
 
 def _spent_budget(decay: Numbers, p: Numbers, rest: Numbers, moved: Numbers, lib: Any) -> Numbers:
-    """p decay - rest ln(1 + moved/rest) as a sum of two divergence terms, in which nothing cancels."""
+    """Return p decay - rest ln(1 + moved/rest) as a sum of two divergence terms, in which nothing cancels."""
     v, w = moved / (2.0 * p - moved), moved / (2.0 * rest + moved)
     loss = lib.where(3.0 * v <= 1.0, near_term(p, moved, v, lib), p * decay - moved)
     gain = lib.where(3.0 * w <= 1.0, near_term(rest, -moved, -w, lib), moved - rest * lib.log1p(moved / rest))
@@ -168,7 +169,7 @@ def _spent_budget(decay: Numbers, p: Numbers, rest: Numbers, moved: Numbers, lib
 
 
 def logit_gap(L: Numbers, budget: Numbers) -> np.ndarray:
-    r"""How far the upper root ``r`` lies above ``L`` on the logistic scale, to a few units in the last place.
+    r"""Return how far the upper root ``r`` lies above ``L`` on the logistic scale, to a few units in the last place.
 
     At the root the slopes of the bound stand in the ratio :math:`\partial r/\partial L : \partial r/\partial b = d`,
     :math:`d = \mathrm{logit}\,r - \mathrm{logit}\,L`. It is the logarithm in the paper's fixed-point equation for the
@@ -198,7 +199,7 @@ def logit_gap(L: Numbers, budget: Numbers) -> np.ndarray:
 
 
 def product_error(x: Numbers, y: Numbers, product: Numbers) -> Numbers:
-    """x y - product exactly (Dekker)."""
+    """Return x y - product exactly (Dekker)."""
     x_high, y_high = _leading_half(x), _leading_half(y)
     x_low, y_low = x - x_high, y - y_high
     return ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
@@ -210,6 +211,6 @@ def _leading_half(x: Numbers) -> Numbers:
 
 
 def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
-    """Numbers in [0, 1], of any shape."""
+    """Return numbers in [0, 1], of any shape."""
     array = real_numbers(name, value)
     return all_or_refuse(name, array, (array >= 0) & (array <= 1), "a probability must lie in [0, 1]")

@@ -27,7 +27,8 @@ POINTS = 16
 
 @cache
 def _gauss_rule(length: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights for the sum over 0, ..., length - 1, from the discrete Chebyshev polynomials' recurrence."""
+    """Return points and weights for the sum over 0, ..., length - 1, from the discrete Chebyshev polynomials'
+    recurrence."""
     if length <= POINTS:
         return np.arange(length, dtype=float), np.ones(length)
     n = np.arange(1.0, POINTS)
@@ -40,7 +41,7 @@ def _gauss_rule(length: int) -> tuple[np.ndarray, np.ndarray]:
 def lattice_rule(
     low: int, high: int, rough: tuple[float, ...], longest: float, origin: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Points and weights for the sum over the integers from ``low`` to ``high``.
+    """Return points and weights for the sum over the integers from ``low`` to ``high``.
 
     ``rough``: where the summand is not smooth. ``longest``: over how many integers it may be taken as smooth elsewhere,
     about the width of its narrowest peak. Points are measured from ``origin``: between integers near 10^9 a float
@@ -64,18 +65,18 @@ def lattice_rule(
 
 
 def deviance(m: int, mean: Any, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
-    """D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m; ``difference`` is k - mean, to full accuracy."""
+    """Return D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m; ``difference`` is k - mean, to full accuracy."""
     return divergence_term(k, mean, difference) + divergence_term(m - k, m - mean, -difference)
 
 
 def log_coefficient(m: int, k: np.ndarray) -> np.ndarray:
-    """ln C(k), by Stirling's formula with its error; C(0) = C(m) = 1."""
+    """Return ln C(k), by Stirling's formula with its error; C(0) = C(m) = 1."""
     inside = (k > 0) & (k < m)
     return np.where(inside, log_coefficient_inside(float(m), np.where(inside, k, 0.5 * m)), 0.0)
 
 
 def log_coefficient_inside(m: Numbers, k: Numbers) -> Numbers:
-    """The same for 0 < k < m, numbers or arrays."""
+    """Return the same for 0 < k < m, numbers or arrays."""
     errors = stirling_error(m) - (stirling_error(k) + stirling_error(m - k))
     return errors - 0.5 * functions_of(k).log(2 * math.pi * k * ((m - k) / m))
 
@@ -87,7 +88,7 @@ def _stirling_series(n: Any) -> Any:
 
 
 def _small_stirling_errors() -> np.ndarray:
-    """ln n! - ln(sqrt(2 pi n) (n/e)^n) for n < 16, downwards from the series at 16 (entry 0 is not used).
+    """Return ln n! - ln(sqrt(2 pi n) (n/e)^n) for n < 16, downwards from the series at 16 (entry 0 is not used).
 
     Consecutive errors differ by (n + 1/2) ln(1 + 1/n) - 1 = v^2/3 + v^4/5 + ... with v = 1/(2n + 1).
     """
@@ -102,7 +103,7 @@ _SMALL = _small_stirling_errors()
 
 
 def stirling_error(n: Numbers) -> Numbers:
-    """ln n! - ln(sqrt(2 pi n) (n/e)^n) for whole n, and for any real n >= 16."""
+    """Return ln n! - ln(sqrt(2 pi n) (n/e)^n) for whole n, and for any real n >= 16."""
     if not isinstance(n, np.ndarray):
         return _SMALL.item(int(n)) if n < POINTS else _stirling_series(n)
     small = n < POINTS
@@ -110,6 +111,6 @@ def stirling_error(n: Numbers) -> Numbers:
 
 
 def log_sum(weights: np.ndarray, log_terms: np.ndarray) -> float:
-    """ln of the weighted sum of exp(log_terms)."""
+    """Return ln of the weighted sum of exp(log_terms)."""
     largest = float(log_terms.max())
     return largest + math.log(float(np.sum(weights * np.exp(log_terms - largest))))

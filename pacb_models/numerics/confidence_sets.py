@@ -59,7 +59,7 @@ class Root(NamedTuple):
 
 
 def common_root(total_at: Callable[[float], Total], left: float, right: float, close: float) -> Root:
-    """The root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
+    """Return the root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
 
     Powers and exponentials, of which the sums consist, become nearly straight by it. It ends where the logarithm is
     below ``close``, or below its rounding; the last call of ``total_at`` is at the t that the bound belongs to.
@@ -102,7 +102,7 @@ class Evaluated(NamedTuple):
 
 
 def largest_average(terms: Any, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
-    r"""The bound, rounded up, and the risks that have it.
+    r"""Return the bound, rounded up, and the risks that have it.
 
     ``terms`` evaluates the :math:`G_i`, each in a coordinate in which :math:`\ln G_i'` is nearly straight:
     ``evaluate(z)`` between ``low`` and ``high``; ``width`` is how long the range of risks is.
@@ -149,8 +149,8 @@ def largest_average(terms: Any, q: Array, spent: float, price: float, z: Array) 
 
 
 def _value(at: Evaluated, q: Array, lag: Array, moves: Array, width: Any, price: float, spent: float) -> float:
-    """The dual function, from above. q l - λ G is concave in l: from here it rises by no more than its slope times
-    the way to its maximum, which is at most twice that of a Newton step, and within the range."""
+    """Return the dual function, from above. q l - λ G is concave in l: from here it rises by no more than its slope
+    times the way to its maximum, which is at most twice that of a Newton step, and within the range."""
     # The logarithm of numbers that are as good as infinite
     if price < -700.0 or not np.isfinite(at.risk).all():
         return math.inf
@@ -166,7 +166,8 @@ def _value(at: Evaluated, q: Array, lag: Array, moves: Array, width: Any, price:
 
 
 def _evaluated(terms: Any, z: Array, wanted: Array) -> tuple[Evaluated, Array, Array]:
-    """The terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an end."""
+    """Return the terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an
+    end."""
     at = terms.evaluate(z)
     lag, moves = wanted - at.log_slope, 1.0 / at.steepness
     stuck = ((z <= terms.low) & (lag <= 0.0)) | ((z >= terms.high) & (lag >= 0.0))
@@ -176,20 +177,20 @@ def _evaluated(terms: Any, z: Array, wanted: Array) -> tuple[Evaluated, Array, A
 
 
 def _small(change: Any, at: Evaluated, moves: Array) -> bool:
-    """Whether changes of ln G' are too small to matter, or to show in the risks."""
+    """Return whether changes of ln G' are too small to matter, or to show in the risks."""
     way = np.abs(change * moves)
     hidden = (way <= _NEAR) & (way * at.growth <= 4.0 * EPSILON * np.abs(at.risk))
     return bool(((np.abs(change) <= _CLOSE) | hidden).all())
 
 
 def _log_sum(logarithms: Array, rest: float) -> float:
-    """The logarithm of a sum of exponentials and a rest."""
+    """Return the logarithm of a sum of exponentials and a rest."""
     shift = float(logarithms.max())
     return shift + math.log(float(np.exp(logarithms - shift).sum()) + (rest * math.exp(-shift) if rest else 0.0))
 
 
 def _settled(terms: Any, z: Array, wanted: Array) -> tuple[Array, Evaluated, Array, Array]:
-    """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
+    """Return where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
     low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
     for _ in range(200):
         at, lag, moves = _evaluated(terms, z, wanted)

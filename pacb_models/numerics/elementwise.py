@@ -29,12 +29,12 @@ SCALAR = SimpleNamespace(
 
 
 def everywhere(condition: Any) -> bool:
-    """Whether a condition on a number, or on all numbers of an array, holds."""
+    """Return whether a condition on a number, or on all numbers of an array, holds."""
     return condition if isinstance(condition, bool) else bool(condition.all())
 
 
 def log_ratio(a: Numbers, b: Numbers) -> Numbers:
-    """ln(a/b) of numbers that are not negative; where one is zero, its limit."""
+    """Return ln(a/b) of numbers that are not negative; where one is zero, its limit."""
     if isinstance(a, np.ndarray):
         # Division by zero is the caller's to silence.
         return np.log(a / b)

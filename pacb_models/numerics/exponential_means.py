@@ -33,13 +33,13 @@ _SLOPE_SERIES = [2 / (2 * j + 1) for j in range(27, 0, -1)]
 
 
 def log_kl_constant(m: int) -> float:
-    """ln xi(m), xi(m) the sum of the binomial coefficients C(k)."""
+    """Return ln xi(m), xi(m) the sum of the binomial coefficients C(k)."""
     k, weights = lattice_rule(0, m, (0, m), m)
     return log_sum(weights, log_coefficient(m, k))
 
 
 def log_kl_mean_below(m: int, mean: float) -> float:
-    """ln E[exp(D)] when D counts as zero for k >= mean: 1 + the sum of C(k) - P(k) over k < mean."""
+    """Return ln E[exp(D)] when D counts as zero for k >= mean: 1 + the sum of C(k) - P(k) over k < mean."""
     points, weights = lattice_rule(0, math.ceil(mean) - 1, (0, m, mean), m)
     coefficients = log_coefficient(m, points)
     probabilities = np.exp(coefficients - deviance(m, mean, points, points - mean))
@@ -60,13 +60,14 @@ class Polynomial(NamedTuple):
 
 
 def log_exponential_mean(phi: Polynomial, offset: float) -> float:
-    """ln E[exp(n phi)] at l = 1/2 + offset, 0 < l < 1."""
+    """Return ln E[exp(n phi)] at l = 1/2 + offset, 0 < l < 1."""
     weights, log_terms, _ = _terms(phi, offset, 0)
     return log_sum(weights, log_terms)
 
 
 def log_exponential_mean_above(phi: Polynomial, mean: float) -> float:
-    """ln E[exp(n phi)] at l = mean/m, 0 < mean <= m, when phi counts as zero for k <= mean: 1 + E[exp(n phi) - 1]."""
+    """Return ln E[exp(n phi)] at l = mean/m, 0 < mean <= m, when phi counts as zero for k <= mean: 1 + E[exp(n phi) -
+    1]."""
     first = math.floor(mean) + 1
     if first > phi.m:
         return 0.0
@@ -75,7 +76,8 @@ def log_exponential_mean_above(phi: Polynomial, mean: float) -> float:
 
 
 def _terms(phi: Polynomial, offset: float, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights of a lattice rule for k from ``first`` on, the logarithms of P(k) exp(n phi), and those of P(k)."""
+    """Return weights of a lattice rule for k from ``first`` on, the logarithms of P(k) exp(n phi), and those of
+    P(k)."""
     m = phi.m
     reach = _reach(phi, abs(offset))
     low = max(first, math.floor(m * (0.5 + offset - reach)))
@@ -96,7 +98,7 @@ def _terms(phi: Polynomial, offset: float, first: int) -> tuple[np.ndarray, np.n
 
 
 def _reach(phi: Polynomial, offset: float) -> float:
-    """How far x can be from 0 before D - n phi exceeds _NEGLIGIBLE.
+    """Return how far x can be from 0 before D - n phi exceeds _NEGLIGIBLE.
 
     From kl >= 2x^2 + 4x^4/9 + 32x^6/135 + 7072x^8/42525 (Toussaint): the deficit of a quadratic distance, or the fourth
     power. With ch's higher powers, the eighth, and D - n phi >= 8m x^2 (x/3 - offset)^2, up to higher powers.
@@ -110,7 +112,8 @@ def _reach(phi: Polynomial, offset: float) -> float:
 
 
 def _excess_deviance(m: int, offset: float, k: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """D(k) - 2m x^2 at place = k/m - 1/2, without the cancellation of numbers of order sqrt(m) when l is near 1/2.
+    """Return D(k) - 2m x^2 at place = k/m - 1/2, without the cancellation of numbers of order sqrt(m) when l is near
+    1/2.
 
     D/m is the Bregman divergence of the negative entropy; its quadratic part at 1/2 is 2x^2, so the rest is that of R.
     """
@@ -123,7 +126,7 @@ def _excess_deviance(m: int, offset: float, k: np.ndarray, place: np.ndarray) ->
 
 
 def _remainder(t: np.ndarray) -> np.ndarray:
-    """R(t): the negative entropy at 1/2 + t minus its Taylor polynomial of degree 3 at 1/2."""
+    """Return R(t): the negative entropy at 1/2 + t minus its Taylor polynomial of degree 3 at 1/2."""
     z = 2 * t
     with np.errstate(divide="ignore", invalid="ignore"):
         upper = np.where(z > -1, (1 + z) * np.log1p(z), 0.0)
@@ -134,7 +137,8 @@ def _remainder(t: np.ndarray) -> np.ndarray:
 
 
 def log_largest_exponential(phi: Polynomial, one_sided: bool = False) -> float:
-    """ln sup_l E[exp(n phi)] of a distance whose supremum is not at 1/2, as ch's, or ln sup_l E[exp(n phi_+)]."""
+    """Return ln sup_l E[exp(n phi)] of a distance whose supremum is not at 1/2, as ch's, or ln sup_l E[exp(n
+    phi_+)]."""
     m = phi.m
     if not one_sided:
         unit = min(0.3, m**-0.25)

@@ -17,7 +17,7 @@ PIECE = 8192
 
 
 def pieces(size: int, length: int = PIECE) -> Iterator[slice]:
-    """The parts of a long array, one after the other."""
+    """Return the parts of a long array, one after the other."""
     return (slice(start, start + length) for start in range(0, size, length))
 
 
@@ -31,25 +31,26 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def products(rows: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of each of a few long rows with a vector."""
+    """Return the product of each of a few long rows with a vector."""
     if b.size <= PIECE:
         return np.asarray(np.vecdot(rows, b))
     return np.array([dot(row, b) for row in rows])
 
 
 def combination(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """The sum of a few long rows, each times its factor."""
+    """Return the sum of a few long rows, each times its factor."""
     return np.asarray(np.einsum("k,kh->h", factors, rows))
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """A context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
+    """Return a context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
     return _libraries(len(sys.modules)).limit(limits=1)
 
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> Any:
-    """The BLAS libraries in this process. Looking for them takes milliseconds; a new one comes with new modules."""
+    """Return the BLAS libraries in this process. Looking for them takes milliseconds; a new one comes with new
+    modules."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

@@ -30,7 +30,8 @@ PHASES = 12  # points per period of the ripples
 
 
 def largest_value(function: Callable[[float], float], grid: Sequence[float]) -> float:
-    """The maximum over the range of an increasing ``grid`` that is fine enough for the highest peaks to show on it.
+    """Return the maximum over the range of an increasing ``grid`` that is fine enough for the highest peaks to show on
+    it.
 
     Up to four peaks that come near the best one (the function is a logarithm: within 5 %) are refined, unless they
     stand out by no more than rounding error.
@@ -56,7 +57,8 @@ def largest_value(function: Callable[[float], float], grid: Sequence[float]) -> 
 
 
 def largest_rippled(function: Callable[[float], float], m: int, means: np.ndarray) -> float:
-    """The maximum over 0 < mean < m of a function with one peak in the range of ``means``, apart from ripples."""
+    """Return the maximum over 0 < mean < m of a function with one peak in the range of ``means``, apart from
+    ripples."""
     # Up to this many examples every mean is looked at
     if m <= 24:
         grid = np.concatenate([np.geomspace(1e-4, 0.05, 20), np.linspace(0.05, m, PHASES * m + 1)[1:-1]])
@@ -70,7 +72,8 @@ def largest_rippled(function: Callable[[float], float], m: int, means: np.ndarra
 
 
 def _top(function: Callable[[int], float], low: int, high: int) -> int:
-    """The whole number from ``low`` to ``high`` at which a function with one peak is largest, by golden sections."""
+    """Return the whole number from ``low`` to ``high`` at which a function with one peak is largest, by golden
+    sections."""
     at = cache(function)
     while high - low > 4:
         step = max(round(0.382 * (high - low)), 1)

@@ -14,7 +14,7 @@ BEYOND = 0.00037  # what the paper uses for every larger m
 
 
 def kl_mean(m: int, risks: np.ndarray) -> np.ndarray:
-    """The paper's sum for E[kl(k/m, l)^2] at risks 0 < l < 1: the terms k = 0 and k = m are left unsquared."""
+    """Return the paper's sum for E[kl(k/m, l)^2] at risks 0 < l < 1: the terms k = 0 and k = m are left unsquared."""
     k = np.arange(m + 1.0)
     mean = m * risks[:, np.newaxis]
     divergence = deviance(m, mean, k, k - mean)
@@ -25,7 +25,7 @@ def kl_mean(m: int, risks: np.ndarray) -> np.ndarray:
 
 
 def kl_constant(m: int) -> float:
-    """The largest such sum for l = 0.001, 0.002, ..., 0.999, or 0.00037 for m > 1028."""
+    """Return the largest such sum for l = 0.001, 0.002, ..., 0.999, or 0.00037 for m > 1028."""
     if m > LARGEST_COMPUTED:
         return BEYOND
     grid = np.arange(1, 501) / 1000  # the sum is symmetric in l and 1 - l

@@ -27,7 +27,8 @@ from .maximum import largest_rippled, largest_value
 
 
 def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str = "both") -> float:
-    """ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance" D(k)/m.
+    """Return ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance"
+    D(k)/m.
 
     ``side``: count the k on "both" sides of the mean, or only those "below" or "above" it.
     """
@@ -54,7 +55,8 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str =
 
 
 def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: int) -> tuple[int, int]:
-    """The integers between ``inner``, next to the mean, and ``outer`` at which f^power exp(-D) is not negligible.
+    """Return the integers between ``inner``, next to the mean, and ``outer`` at which f^power exp(-D) is not
+    negligible.
 
     On either side of the mean it rises to one peak and falls.
     """
@@ -82,7 +84,8 @@ def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: i
 
 
 def _last(start: float, end: float, holds: Callable[[float], bool]) -> float:
-    """Where, within 1/2, a condition that holds at first ceases to hold on the way from start to end (else the end)."""
+    """Return where, within 1/2, a condition that holds at first ceases to hold on the way from start to end (else the
+    end)."""
     if holds(end):
         return end
     while abs(end - start) > 0.5:
@@ -92,7 +95,7 @@ def _last(start: float, end: float, holds: Callable[[float], bool]) -> float:
 
 
 def log_largest_deviation(m: int, power: float, one_sided: bool = False) -> float:
-    """ln sup_l E abs(k/m - l)^power; when ``one_sided``, of the terms with k < ml.
+    """Return ln sup_l E abs(k/m - l)^power; when ``one_sided``, of the terms with k < ml.
 
     For power > 600 m all terms but the last are below exp(-500) of it, and the supremum is that of l^m (1-l)^power.
     """
@@ -118,7 +121,7 @@ def log_largest_deviation(m: int, power: float, one_sided: bool = False) -> floa
 
 
 def log_largest_deviance(m: int, power: float, one_sided: bool = False) -> float:
-    """ln sup_l E kl(k/m, l)^power; when ``one_sided``, of the terms with k < ml.
+    """Return ln sup_l E kl(k/m, l)^power; when ``one_sided``, of the terms with k < ml.
 
     For power > 600 m, where the best l is below 1e-260, the bound xi(m) (p/e)^p / m^p, which holds for every l because
     x^p exp(-x) <= (p/e)^p. It is too large by at most the factor xi(m), about 1.25 sqrt(m) — of which the bounds take
@@ -132,7 +135,7 @@ def log_largest_deviance(m: int, power: float, one_sided: bool = False) -> float
     unit, half = math.sqrt(power), m * math.log(2)
 
     def at(zero_deviance: float) -> float:
-        """At the l with D(0) = zero_deviance, or for l > 1/2 its mirror image."""
+        """Evaluate at the l with D(0) = zero_deviance, or for l > 1/2 its mirror image."""
         mirrored = zero_deviance >= half
         smaller = math.exp(-zero_deviance / m) if mirrored else -math.expm1(-zero_deviance / m)
         side = "both" if not one_sided else "above" if mirrored else "below"

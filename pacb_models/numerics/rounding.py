@@ -16,24 +16,24 @@ class Constant(NamedTuple):
 
 
 def ceil_to_float(exact: Fraction) -> float:
-    """The smallest float that is not below ``exact``."""
+    """Return the smallest float that is not below ``exact``."""
     nearest = float(exact)
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def ceil_sqrt(n: int) -> float:
-    """The smallest float that is not below the square root of ``n``."""
+    """Return the smallest float that is not below the square root of ``n``."""
     nearest = math.sqrt(n)
     return nearest if Fraction(nearest) ** 2 >= n else math.nextafter(nearest, math.inf)
 
 
 def ceil_log(value: float) -> float:
-    """A float not below ln(value), within two units in the last place (``math.log`` errs by less than one)."""
+    """Return a float not below ln(value), within two units in the last place (``math.log`` errs by less than one)."""
     return math.nextafter(math.log(value), math.inf)
 
 
 def ceil_exp(log_value: float) -> float:
-    """A positive float not below exp(log_value), within two units in the last place; inf where it overflows."""
+    """Return a positive float not below exp(log_value), within two units in the last place; inf where it overflows."""
     try:
         return max(math.nextafter(math.exp(log_value), math.inf), math.ulp(0.0))
     except OverflowError:
@@ -41,13 +41,14 @@ def ceil_exp(log_value: float) -> float:
 
 
 def from_fraction(exact: Fraction) -> Constant:
-    """A constant that is known exactly."""
+    """Return a constant that is known exactly."""
     value = ceil_to_float(exact)
     return Constant(value, ceil_log(value))
 
 
 def from_logarithm(log_value: float, power: float = 1.0) -> Constant:
-    """A computed logarithm, padded by more than its error; ``power`` is the power of the distance in the moment."""
+    """Return a computed logarithm, padded by more than its error; ``power`` is the power of the distance in the
+    moment."""
     # Sums and maxima are right to about 3e-15, and to 2e-16 times the power where that is larger.
     log_value += 5e-14 + 1e-15 * power + 2 * math.ulp(log_value)
     return Constant(ceil_exp(log_value), log_value)

@@ -118,7 +118,8 @@ class Scip(DeclaredSolver):
 
 
 def _first(problem: RiskAndSize) -> np.ndarray:
-    """A posterior that keeps the problem's constraints: the best start, or the best on one support that can be."""
+    """Return a posterior that keeps the problem's constraints: the best start, or the best on one support that can
+    be."""
     posteriors = problem.posteriors
     if posteriors is None or posteriors.support is None:
         return best_start(problem)
@@ -129,8 +130,8 @@ def _first(problem: RiskAndSize) -> np.ndarray:
 def _polished(
     problem: RiskAndSize, weights: np.ndarray, iterations: int, time_limit: float | None = None
 ) -> np.ndarray:
-    """The weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound smaller, or
-    keep constraints that the weights break a little."""
+    """Return the weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound
+    smaller, or keep constraints that the weights break a little."""
     posteriors = problem.posteriors
     method: Solver = mirror.SOLVER if posteriors is None else fixed_point.SOLVER
     limited = posteriors is not None and posteriors.support is not None
@@ -142,13 +143,14 @@ def _polished(
 
 
 def on_support(problem: RiskAndSize, held: np.ndarray) -> RiskAndSize:
-    """The problem on some of its classifiers, without a limit on the support; the others stay, with a cap of zero."""
+    """Return the problem on some of its classifiers, without a limit on the support; the others stay, with a cap of
+    zero."""
     others = [each for each in problem.constraints if not isinstance(each, Support)]
     return problem.replace(constraints=[*others, Weights(at_most=held.astype(float))])
 
 
 def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
-    """The worker's answer, or a sentence about why there is none."""
+    """Return the worker's answer, or a sentence about why there is none."""
     timeout = seconds if math.isfinite(seconds) else None
     try:
         done = subprocess.run(

@@ -131,7 +131,7 @@ def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, opti
 
 
 def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
-    """The compiled subproblem of a variant."""
+    """Return the compiled subproblem of a variant."""
     if variant == "paper" and problem.posteriors is not None:
         raise InputError("variant is 'paper', which has no constraints; use 'one-sided'.")
     return (TwoSidedSubproblem if variant == "paper" else OneSidedSubproblem)(problem).solve

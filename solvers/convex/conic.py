@@ -139,7 +139,7 @@ def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float
 
 
 def _judged(problem: Problem, weights: np.ndarray) -> Any:
-    """Weights as they will be reported: multipliers know nothing of caps and rows."""
+    """Return weights as they will be reported: multipliers know nothing of caps and rows."""
     q = onto_simplex(weights)[0]
     if q is None or problem.posteriors is None:
         return q

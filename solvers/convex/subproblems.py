@@ -38,9 +38,9 @@ class Solved(NamedTuple):
 
 
 def tangent_ratio(problem: BoundProblem, q: np.ndarray) -> float:
-    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex. It is zero
-    where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no linearisation, and in
-    the limit :math:`L = 1` of kl."""
+    r"""Return the ratio :math:`c' = F_t/F_L` of the slopes of the outer function at a posterior on the simplex. It is
+    zero where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no linearisation, and
+    in the limit :math:`L = 1` of kl."""
     distance, L = problem.distance_function, problem.empirical_risk(q)
     budget = problem.budget_at(problem.divergence_size(q))
     if math.isinf(distance.derivatives(L, budget.value).L) or (distance.below_one and L >= 1.0):
@@ -95,11 +95,11 @@ class OneSidedSubproblem:
         return self._solved(ratio, seconds) if ratio else self._least_risk._solved(1.0, seconds)
 
     def _solved(self, ratio: float, seconds: float) -> Solved:
-        r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity. The
-        conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of the
-        gradient where the prior is small. Its value is as accurate, is a single number, and determines all weights: by
-        strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, and under constraints,
-        which have multipliers of their own, the solver's own weights remain."""
+        r"""Return the posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by
+        stationarity. The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios
+        :math:`q_i/p_i` of the gradient where the prior is small. Its value is as accurate, is a single number, and
+        determines all weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in
+        rounding, and under constraints, which have multipliers of their own, the solver's own weights remain."""
         self.ratio.value = ratio
         data, result = _clarabel(self.problem, seconds)
         status = str(result.status)
@@ -183,12 +183,13 @@ class TwoSidedSubproblem:
 
 
 def _clarabel(problem: Any, seconds: float) -> tuple[Any, Any]:
-    """The canonical form of a CVXPY problem with the values that its parameters have, and Clarabel's solution of it."""
+    """Return the canonical form of a CVXPY problem with the values that its parameters have, and Clarabel's solution of
+    it."""
     data, chain, _ = problem.get_problem_data("CLARABEL")
     return data, chain.solve_via_data(problem, data, False, False, ACCURATE | {"time_limit": seconds})
 
 
 def _values(data: Any, result: Any, variable: Any) -> np.ndarray:
-    """The entries of the canonical form's solution that belong to a variable."""
+    """Return the entries of the canonical form's solution that belong to a variable."""
     first = data["param_prob"].var_id_to_col[variable.id]
     return np.array(result.x[first : first + variable.size])

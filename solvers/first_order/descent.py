@@ -55,7 +55,7 @@ class FirstOrder(DeclaredSolver):
         return descend(oracle, self.iterates, start, options)
 
     def iterates(self, oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
-        """The points that follow one, each with a bound that is sufficiently below ``oracle.ceiling``."""
+        """Return the points that follow one, each with a bound that is sufficiently below ``oracle.ceiling``."""
         raise NotImplementedError
 
 
@@ -82,11 +82,11 @@ def descend(
 
 
 def first_step(slopes: np.ndarray) -> float:
-    """The length that changes the ratio of posterior and prior, or the logarithm of a weight, by at most one."""
+    """Return the length that changes the ratio of posterior and prior, or the logarithm of a weight, by at most one."""
     return 1.0 / (float(np.abs(slopes).max()) or 1.0)
 
 
 def barzilai_borwein(length: float, moved: float, bend: float) -> float:
-    r"""The next step :math:`\langle\Delta x, \Delta x\rangle / \langle\Delta x, \Delta g\rangle` (Barzilai and Borwein,
-    1988), from the one before (``length``), its squared norm (``moved``) and the inner product (``bend``)."""
+    r"""Return the next step :math:`\langle\Delta x, \Delta x\rangle / \langle\Delta x, \Delta g\rangle` (Barzilai and
+    Borwein, 1988), from the one before (``length``), its squared norm (``moved``) and the inner product (``bend``)."""
     return moved / bend if bend * GROWTH * length > moved else GROWTH * length

@@ -24,7 +24,8 @@ SETTINGS: dict[str, Any] = {"maxfun": 2**31 - 1, "ftol": 0.0, "gtol": 0.0, "maxc
 
 
 def brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
-    """Some way from ``q`` to the classifiers whose slopes are negative, whatever their weights; None: no gain."""
+    """Return some way from ``q`` to the classifiers whose slopes are negative, whatever their weights; None: no
+    gain."""
     promising = oracle.problem.prior * np.maximum(-oracle.slopes(q), 0.0)
     if not promising.any():
         return None

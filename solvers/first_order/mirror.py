@@ -33,11 +33,11 @@ class Entropy:
     """Coordinates ln q. They are kept beside the weights, so that a weight that underflows may come back."""
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
-        """The mirror coordinates of a posterior."""
+        """Return the mirror coordinates of a posterior."""
         return np.log(np.maximum(q, np.finfo(float).tiny))
 
     def posterior(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The posterior whose coordinates are ``u`` but for a constant, and those coordinates."""
+        """Return the posterior whose coordinates are ``u`` but for a constant, and those coordinates."""
         u = u - u.max()
         weights = np.exp(u)
         return weights / weights.sum(), u
@@ -62,9 +62,10 @@ class PowerMap:
 
 
 def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
-    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`. Michelot's iteration: solve for the level as if every
-    weight were positive, drop those that are not, repeat. The level rises to its value in a few passes over ever fewer
-    weights. Where ratios are so large that one is less than their rounding, the largest of them has all the weight."""
+    r"""Return the level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`. Michelot's iteration: solve for the level as if
+    every weight were positive, drop those that are not, repeat. The level rises to its value in a few passes over ever
+    fewer weights. Where ratios are so large that one is less than their rounding, the largest of them has all the
+    weight."""
     while True:
         level = (dot(prior, ratios) - 1.0) / float(prior.sum())
         above = ratios > level
@@ -77,7 +78,7 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
 
 
 def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
-    r"""The θ with :math:`\sum_i p_i (u_i - \theta)_+^k = 1`, ``k`` the exponent. A root of the ``k``-norm
+    r"""Return the θ with :math:`\sum_i p_i (u_i - \theta)_+^k = 1`, ``k`` the exponent. A root of the ``k``-norm
     :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} - 1`, which falls nearly along a straight line."""
     highest, lowest = float(u.max()), float(u.min())
 

@@ -98,18 +98,18 @@ class _Scheme:
             self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
 
     def exchange_rate(self, L: float, T: float) -> float:
-        """How much of the size one unit of empirical risk is worth: γ."""
+        """Return how much of the size one unit of empirical risk is worth: γ."""
         budget = self.problem.budget_at(T)
         return float(self.problem.distance_function.rate(L, budget.value)) / budget.slope
 
     def after(self, wanted: float, line: Lines) -> float:
-        """The coordinate of the next point."""
+        """Return the coordinate of the next point."""
         if not 0.0 < wanted < math.inf:
             return math.inf if wanted > 0.0 else -math.inf
         return self.follow(wanted, line)
 
     def at(self, z: float) -> _Point:
-        """What is known at a coordinate."""
+        """Return what is known at a coordinate."""
         line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
         L = min(self.frontier.least + line.x, 1.0)
         slopes, wanted = self.problem.outer_at(L, line.T), self.exchange_rate(L, line.T)
@@ -134,12 +134,12 @@ class _Safeguard:
         self.last = math.nan, 0.0
 
     def exhausted(self) -> bool:
-        """True when the interval has shrunk to rounding level."""
+        """Return True when the interval has shrunk to rounding level."""
         rounding = 4.0 * sys.float_info.epsilon * max(abs(self.high), 1.0)
         return math.isfinite(self.high) and self.high - self.low <= rounding
 
     def next(self, z: float, plain: float) -> float:
-        """The coordinate after ``z``, where the map says ``plain``."""
+        """Return the coordinate after ``z``, where the map says ``plain``."""
         step = plain - z
         if not self.active or not math.isfinite(step):
             return plain

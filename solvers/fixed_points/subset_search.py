@@ -129,7 +129,7 @@ TOLD = ("feasible", "visited", "broke_at", "warm_start_size")
 
 
 def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
-    r"""The slope :math:`t = F_L/(2F_X)` that the paper's equations read off the current posterior; vectorised.
+    r"""Return the slope :math:`t = F_L/(2F_X)` that the paper's equations read off the current posterior; vectorised.
 
     * linear: :math:`\sqrt{X}/c`, :math:`c = \sqrt{I/\delta}`;
     * squared: :math:`2 X^{3/4}/\sqrt{c}`;
@@ -141,19 +141,19 @@ def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
 
 
 def bounds_at(problem: BoundProblem, L: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """The bound for arrays of empirical risks and statistics."""
+    """Return the bound for arrays of empirical risks and statistics."""
     budget = problem.budget_at(np.sqrt(X))
     return np.asarray(elementwise(problem.distance_function).invert(np.minimum(L, 1.0), budget.value))
 
 
 def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, int | None]:
-    """The supports up to the first that failed, and its size; all of them without an early break."""
+    """Return the supports up to the first that failed, and its size; all of them without an early break."""
     broke_at = int(np.argmax(failed)) + 1 if early_break and failed.any() else None
     return np.arange(failed.size) < (broke_at or failed.size), broke_at
 
 
 def _closed_form(problem: BoundProblem, supports: OrderedSupports, options: SubsetSearchSolver.Options) -> _Search:
-    """The linear distance: the weights of a support exist where the radicand is positive."""
+    """Find the weights for the linear distance: those of a support exist where the radicand is positive."""
     # The square of the number ``c`` of a bound that is a multiple of L + c √X, but for a constant.
     square = (problem.coefficient / problem.distance_function.rate(0.5, 1.0)) ** 2
     defined = square > supports.V
@@ -225,7 +225,7 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, options: SubsetSear
 
 
 def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step: np.ndarray) -> np.ndarray:
-    """Where the line through the last two steps vanishes, for supports whose steps shrink slowly, else NaN."""
+    """Return where the line through the last two steps vanishes, for supports whose steps shrink slowly, else NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = (last_step - step) / (t - last_t)
         reach = np.minimum(np.abs(step / bend), 100.0 * np.abs(step))

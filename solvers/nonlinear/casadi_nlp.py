@@ -95,7 +95,7 @@ class Casadi(InteriorPoint):
 
 
 def _settings(options: Casadi.Options, suited: dict[str, Any]) -> dict[str, Any]:
-    """The options that CasADi is given: its own, and those of the plugin."""
+    """Return the options that CasADi is given: its own, and those of the plugin."""
     quiet, most = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}, options.max_iterations
     if options.plugin == "ipopt":
         ours = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}

@@ -56,11 +56,11 @@ class LiftedProblem:
         self._hessian = rows, np.concatenate((weights, [H, H, H + 1], weights[: across.size], self.triangle[1]))
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
-        """The variables at a posterior."""
+        """Return the variables at a posterior."""
         return np.append(posterior, (self.problem.empirical_risk(posterior), self.size(posterior)))
 
     def size(self, q: np.ndarray) -> float:
-        """The size of the posterior itself."""
+        """Return the size of the posterior itself."""
         return self.problem.divergence_function.size(q, self.problem.prior)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -109,15 +109,16 @@ class LiftedProblem:
         return outer if x[-2] > 0.0 else outer._replace(L=0.0, LL=0.0, LT=0.0)
 
     def excess(self, q: np.ndarray, T: float) -> float:
-        """The left side of the divergence's constraint."""
+        """Return the left side of the divergence's constraint."""
         return self.size(q) - T
 
     def excess_slopes(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float]:
-        """Its derivatives for the weights and for the last variable."""
+        """Return the derivatives for the weights and for the last variable."""
         return self.problem.divergence_function.gradient(q, self.problem.prior, T), -1.0
 
     def excess_bends(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float, np.ndarray]:
-        """Its second derivatives for the weights, for the last variable, and for both where they are not all zero."""
+        """Return the second derivatives for the weights, for the last variable, and for both where they are not all
+        zero."""
         return self.problem.divergence_function.curvature(q, self.problem.prior, T)[0], 0.0, np.zeros(0)
 
 
@@ -141,7 +142,7 @@ class HomogeneousProblem(LiftedProblem):
 
 
 def lifted(problem: BoundProblem) -> LiftedProblem:
-    """The form of the problem that Ipopt copes with best."""
+    """Return the form of the problem that Ipopt copes with best."""
     return HomogeneousProblem(problem) if problem.divergence_function.homogeneous else LiftedProblem(problem)
 
 

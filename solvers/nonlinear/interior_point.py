@@ -75,7 +75,7 @@ STATUS_MAP: dict[int, Ending] = {
 
 
 def ending(code: int) -> Ending:
-    """The meaning of a return code; of an unknown one, an error that names it."""
+    """Return the meaning of a return code; of an unknown one, an error that names it."""
     return STATUS_MAP.get(code, Ending("", f"the unknown code {code}", "error"))
 
 
@@ -150,7 +150,7 @@ class Watch:
         self.problem, self.weights, self.traced = problem, weights, trace
 
     def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
-        """What becomes of a point; ``told`` is all that Ipopt tells of it."""
+        """Return what becomes of a point; ``told`` is all that Ipopt tells of it."""
         self.ipopt, self.iterations, self.trace = ipopt, 0, Trace(self.traced)
         set_options(ipopt, options)
         try:
@@ -160,7 +160,7 @@ class Watch:
         return Run(x[self.weights], self.told["status"], self.iterations, self.trace)
 
     def after_iteration(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
-        """Called by Ipopt after each iteration; True means go on."""
+        """Answer Ipopt after each iteration; True means go on."""
         self.iterations = iteration
         if self.traced:
             self.trace.add(bound_of(self.problem, self.ipopt.get_current_iterate()["x"][self.weights]))

@@ -97,7 +97,7 @@ class PyomoIpopt(InteriorPoint):
 
 
 def _choose_interface(interface: str) -> Path | None:
-    """The program to call; None for cyipopt."""
+    """Return the program to call; None for cyipopt."""
     use_environment_folders()
     absent, program = cyipopt_missing(), find_ipopt_executable()
     if interface == "executable" and program is None:
@@ -110,7 +110,7 @@ def _choose_interface(interface: str) -> Path | None:
 
 
 def cyipopt_missing() -> str | None:
-    """What keeps Pyomo models from Ipopt without an ``ipopt`` program; looks without importing native code."""
+    """Return what keeps Pyomo models from Ipopt without an ``ipopt`` program; looks without importing native code."""
     absent = [module for module in ("cyipopt", "packaging") if importlib.util.find_spec(module) is None]
     absent += ["PyNumero's library libpynumero_ASL"] if find_asl_library() is None else []
     found = f"neither a program ipopt nor {', '.join(absent)} found"
@@ -119,7 +119,7 @@ def cyipopt_missing() -> str | None:
 
 
 def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFrom:
-    """A direct bound: a convex model with a start of its own; the posterior is what Ipopt's multipliers say."""
+    """Solve a direct bound: a convex model with a start of its own; the posterior is what Ipopt's multipliers say."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
     model, units = problem.pyomo_model(), units_of(problem)
@@ -137,7 +137,7 @@ def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFr
 
 
 def _through_cyipopt(model: Any, problem: BoundProblem, settings: dict[str, Any], trace: bool) -> SolveFrom:
-    """The model, read by PyNumero once; every run starts from its own point."""
+    """Return the model, read by PyNumero once; every run starts from its own point."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
     nlp = pynumero_problem(model)
@@ -154,7 +154,7 @@ def _through_cyipopt(model: Any, problem: BoundProblem, settings: dict[str, Any]
 
 
 def _through_program(program: Path, model: Any, problem: BoundProblem, settings: dict[str, Any]) -> SolveFrom:
-    """The model, written to a file for each run of an ``ipopt`` program"""
+    """Return the model, written to a file for each run of an ``ipopt`` program"""
     import pyomo.environ as pyo
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
@@ -179,7 +179,7 @@ def _through_program(program: Path, model: Any, problem: BoundProblem, settings:
 
 
 def _run_program(solver: Any, model: Any, seconds: float) -> tuple[str, Any]:
-    """What the program printed, and Pyomo's results; None where it ended without any, or had to be stopped."""
+    """Return what the program printed, and Pyomo's results; None where it ended without any, or had to be stopped."""
     from pyomo.common.errors import ApplicationError
     from pyomo.common.log import LoggingIntercept
     from pyomo.common.tempfiles import TempfileManager
@@ -200,7 +200,7 @@ def _run_program(solver: Any, model: Any, seconds: float) -> tuple[str, Any]:
 
 
 def read_log(printed: str) -> tuple[int, int | None]:
-    """Ipopt's return code and number of iterations, from what the program printed."""
+    """Return Ipopt's return code and number of iterations, from what the program printed."""
     counted = re.search(r"Number of Iterations\.*:\s*(\d+)", printed)
     reason = re.search(r"EXIT: (.*)", printed)
     refused = re.search(r"Tried to set Option: (\w+)", printed)

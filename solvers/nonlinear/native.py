@@ -21,7 +21,7 @@ ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynum
 
 
 def find_asl_library() -> Path | None:
-    """The ASL library that Pyomo will load, found without importing Pyomo; None when there is none.
+    """Return the ASL library that Pyomo will load, found without importing Pyomo; None when there is none.
     ``SolverFactory("cyipopt").available()`` answers True without it, so this is what tells whether Pyomo's models can
     be solved in this environment."""
     searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) + os.environ.get("PATH", "").split(os.pathsep)
@@ -30,13 +30,13 @@ def find_asl_library() -> Path | None:
 
 
 def find_ipopt_executable() -> Path | None:
-    """A program ``ipopt`` on ``PATH`` or in the environment (conda-forge has one); None when there is none."""
+    """Return a program ``ipopt`` on ``PATH`` or in the environment (conda-forge has one); None when there is none."""
     found = shutil.which("ipopt") or shutil.which("ipopt", path=str(environment_folders()[0]))
     return Path(found) if found else None
 
 
 def pynumero_problem(model: Any) -> "PyomoNLP":
-    """A Pyomo model as PyNumero's ``PyomoNLP``, read by the ASL library."""
+    """Return a Pyomo model as PyNumero's ``PyomoNLP``, read by the ASL library."""
     use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
 
@@ -62,7 +62,7 @@ def float_environment_restored() -> Iterator[None]:
 
 @contextmanager
 def native_output_silenced() -> Iterator[None]:
-    """Nothing that compiled code prints meanwhile reaches standard output."""
+    """Keep what compiled code prints meanwhile from standard output."""
     sys.stdout.flush()
     saved = os.dup(1)
     with open(os.devnull, "w") as null:
