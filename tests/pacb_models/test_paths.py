@@ -72,6 +72,7 @@ def test_other_limits():
         (FREE, "delta", [0.1, 2.0], "values[1] is 2.0: delta is 2.0; it must be a number strictly between 0 and 1."),
         (FREE, "delta", [], "values must be a sequence of numbers; its shape is (0,)."),
         (FREE, "delta", 0.1, "values must be a sequence of numbers; its shape is ()."),
+        (FREE, "delta", [[0.1, 0.2]], "values must be a sequence of numbers; its shape is (1, 2)."),
         (FREE, "delta", ["a"], "values[0] is 'a'; every entry must be a number."),
         (3, "delta", [0.1], "problem is 3; it must be a BoundProblem."),
         (
