@@ -100,37 +100,37 @@ class Algebra:
     log: Callable[[Any], Any]
     sqrt: Callable[[Any], Any]
 
-    def times(self, x: Any, y: Any) -> Any:
+    def times(self, x: Any, y: Any) -> Expression:
         """Return the elementwise product of two vectors."""
         return x * y
 
-    def relative_entropy(self, x: Any, y: Any) -> Any:
+    def relative_entropy(self, x: Any, y: Any) -> Expression:
         r""":math:`x \ln(x/y)`; a number ``x`` may be zero."""
         if isinstance(x, float):
             return x * (math.log(x) - self.log(y)) if x > 0.0 else 0.0
         return x * self.log(x / y)
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         r"""Return the sum :math:`\sum_i p_i x_i` over a vector."""
         raise NotImplementedError
 
-    def mean_power(self, ratios: Any, order: float) -> Any:
+    def mean_power(self, ratios: Any, order: float) -> Expression:
         r""":math:`\sum_i p_i w_i^\alpha`."""
         return self.mean(ratios**order)
 
-    def mean_entropy(self, ratios: Any) -> Any:
+    def mean_entropy(self, ratios: Any) -> Expression:
         r""":math:`\sum_i p_i w_i \ln w_i`."""
         return self.mean(self.times(ratios, self.log(ratios)))
 
-    def average(self, values: np.ndarray) -> Any:
+    def average(self, values: np.ndarray) -> Expression:
         r"""Return the posterior's average :math:`\sum_i q_i a_i` of numbers."""
         return self.mean(self.times(values, self.ratios))
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         r"""Return the quadratic form :math:`\sum_{ij} q_i A_{ij} q_j` of the weights."""
         raise UnsupportedProblemError(f"{type(self).__name__} has no quadratic forms of the weights.")
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         """Return a variable with its value at the start."""
         raise NotImplementedError
 
@@ -158,7 +158,7 @@ class Algebra:
         while the bound is minimised or limited from above."""
         self.constrain(name, left, right, self.exact, self.scale)
 
-    def lift(self, name: str, size: Any) -> Any:
+    def lift(self, name: str, size: Any) -> Expression:
         """Return the divergence's size as a variable that is not below an expression, and equal to it at the
         minimum."""
         lower = self.problem.divergence_function.size(self.prior, self.prior)
@@ -166,7 +166,7 @@ class Algebra:
         self.reach("divergence", variable, size)
         return self.problem.counted(variable)
 
-    def norm(self, ratios: Any, order: float) -> Any:
+    def norm(self, ratios: Any, order: float) -> Expression:
         r"""Return the norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one. Order two has the sum as
         variable ``X``. Other orders have the norm ``t``, as their sum spans too many orders of magnitude."""
         size = max(self.size, 1.0)
@@ -178,7 +178,7 @@ class Algebra:
         self.reach("divergence", 1.0, self.mean_power(ratios / t, order))
         return self.problem.counted(t)
 
-    def empirical_risk(self) -> Any:
+    def empirical_risk(self) -> Expression:
         """Return the empirical risk as a variable; the number zero where no classifier makes an error: as a variable it
         would leave an interior-point method no interior."""
         if self.problem.risks.max() == 0.0:
@@ -197,21 +197,21 @@ class Values(Algebra):
         super().__init__(problem, posterior)
         self.ratios = posterior / problem.prior
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Any) -> Expression:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(x)
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Any) -> Expression:
         return math.sqrt(x)
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         return dot(self.prior, terms)
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         weights = self.prior * self.ratios
         return dot(weights, matrix @ weights)
 
-    def mean_entropy(self, ratios: Any) -> Any:
+    def mean_entropy(self, ratios: Any) -> Expression:
         from scipy.special import xlogy
 
         return self.mean(xlogy(ratios, ratios))
@@ -231,14 +231,14 @@ class Squares(Algebra):
 
     roots = 0
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Any) -> Expression:
         self.roots += 1
         # Only a number has a value at the start.
         s = self.variable(f"s{self.roots}", float(np.sqrt(x)) if isinstance(x, float) else math.nan, 0.0)
         self.reach(f"root{self.roots}", s * s, x)
         return s
 
-    def norm(self, ratios: Any, order: float) -> Any:
+    def norm(self, ratios: Any, order: float) -> Expression:
         if order != 2.0:
             return super().norm(ratios, order)
         t = self.variable("t", max(self.size, 1.0), 1.0)
@@ -253,15 +253,15 @@ class SquaredValues(Squares, Values):
 class ExcessAlgebra:
     """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
 
-    def times(self, factor: np.ndarray, x: Any) -> Any:
+    def times(self, factor: np.ndarray, x: Any) -> Expression:
         """``k x``, elementwise."""
         return factor * x
 
-    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
+    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Expression:
         """``k x^n / w^(n-1)`` with an even exponent, elementwise."""
         return factor * x**exponent / over ** (exponent - 1)
 
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Expression:
         r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
         raise NotImplementedError
 

@@ -1,11 +1,11 @@
 r"""The binary kl distance :math:`\phi = kl(\hat l, l)`; ``r`` is the upper root of :math:`kl(L, r) = b`."""
 
 import math
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra, Expression
 from ..numerics import paper_kl
 from ..numerics.binary_kl import divergence_term, kl_inverse, logit_gap
 from ..numerics.elementwise import Numbers, log_ratio
@@ -81,7 +81,7 @@ class BinaryKL(Distance):
             (excess * excess + empirical * rest) / (variance * variance),
         )
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         """Write the bound as a variable, and kl as the constraint that ties it to ``L`` and the budget."""
         r = algebra.variable("r", algebra.bound, 0.0, 1.0)
         kl = algebra.relative_entropy(L, r) + algebra.relative_entropy(1.0 - L, 1.0 - r)
@@ -89,7 +89,9 @@ class BinaryKL(Distance):
         algebra.at_least("upper_root", r, L, algebra.factors.empirical_risk)
         return r
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(
+        self, cones: ExcessAlgebra, empirical: Expression, excess: Expression, factor: Numbers
+    ) -> Expression:
         r"""Write it with :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat
         l)\, h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
         return cones.log_gap(factor, empirical, excess) + cones.log_gap(factor, 1.0 - empirical, -excess)

@@ -5,11 +5,11 @@ constant is one. :math:`\beta > 0` has to be fixed before seeing the sample.
 """
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..numerics.elementwise import Numbers, functions_of, log_ratio
 from ..numerics.rounding import Constant
 from ..validation import check_positive
@@ -56,7 +56,7 @@ class Catoni(Distance):
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         return log_ratio(rate, np.float64(self.beta) if isinstance(rate, np.ndarray) else self.beta)
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         r"""Write the bound as a variable, with the constraint :math:`-\ln(1 - r\,(1 - e^{-\beta})) \ge \beta L + b`."""
         r = algebra.variable("r", algebra.bound, 0.0, 1.0 / self.largest)
         algebra.reach("catoni", -algebra.log(1.0 - self.largest * r), self.beta * L + budget)

@@ -11,11 +11,11 @@ How the budget depends on the posterior is the divergence's business. Ours are f
 says so by its name: ``forward`` for direct bounds, ``express`` for algebraic models.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra, Expression
 from ..errors import UnsupportedProblemError
 from ..immutable import per_object
 from ..numerics.elementwise import Numbers
@@ -101,14 +101,16 @@ class Distance:
         """
         raise NotImplementedError
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         """Return the bound as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         Whatever else the inversion needs, variables and constraints, is added to the model through ``algebra``.
         """
         raise NotImplementedError
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(
+        self, cones: ExcessAlgebra, empirical: Expression, excess: Expression, factor: Numbers
+    ) -> Expression:
         r"""Return an expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct
         bounds.
 

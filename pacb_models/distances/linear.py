@@ -2,11 +2,11 @@ r"""The linear distance :math:`\phi = l - \hat l`, hence :math:`r = L + b`: the 
 
 import math
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra, Expression
 from ..numerics.elementwise import Numbers
 from ..numerics.exponential_means import LINEAR_RATE
 from ..numerics.power_means import log_largest_deviation, log_power_mean
@@ -31,10 +31,12 @@ class Linear(Distance):
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         return Forward(excess, np.ones_like(excess), np.zeros_like(excess))
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         return L + budget
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(
+        self, cones: ExcessAlgebra, empirical: Expression, excess: Expression, factor: Numbers
+    ) -> Expression:
         return cones.times(factor, excess)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:

@@ -8,11 +8,11 @@ It is below the binary kl, and so has its constant, by Maurer :math:`2\sqrt m`. 
 """
 
 import math
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra, Expression
 from ..numerics.elementwise import Numbers, log_ratio
 from .binary_kl import BinaryKL
 from .distance import Distance, Forward, Inverse
@@ -50,10 +50,12 @@ class Relative(Distance):
         share, least = excess / true, empirical / true
         return Forward(0.5 * excess * share, 0.5 * share * (1.0 + least), least * least / true)
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         return L + budget + algebra.sqrt(budget * (budget + 2.0 * L))
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(
+        self, cones: ExcessAlgebra, empirical: Expression, excess: Expression, factor: Numbers
+    ) -> Expression:
         return cones.power(0.5 * factor, excess, 2, over=empirical + excess)
 
     # They are the binary kl's.

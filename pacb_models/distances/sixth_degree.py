@@ -5,11 +5,11 @@ the binary kl.
 """
 
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import log_largest_exponential
 from ..numerics.rounding import Constant, from_fraction, from_logarithm
@@ -55,7 +55,7 @@ class SixthDegree(EvenPolynomial):
         value, first, second = _polynomial(y)
         return Forward(value, 2.0 * excess * first, 2.0 * first + 4.0 * y * second)
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         """Write the square of the excess as a variable, and the polynomial as the constraint that ties it to the
         budget."""
         y = algebra.variable("y", (algebra.bound - algebra.L) ** 2, 0.0)

@@ -3,11 +3,11 @@ squared distance."""
 
 import math
 from fractions import Fraction
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra, ExcessAlgebra
+from ..algebra import Algebra, ExcessAlgebra, Expression
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import (
     Polynomial,
@@ -28,7 +28,9 @@ class EvenPolynomial(Distance):
         """Those of its second, fourth, ... power."""
         raise NotImplementedError
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(
+        self, cones: ExcessAlgebra, empirical: Expression, excess: Expression, factor: Numbers
+    ) -> Expression:
         return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(self.coefficients, start=1))
 
     def polynomial(self, m: int) -> Polynomial:
@@ -71,7 +73,7 @@ class Quadratic(EvenPolynomial):
         slope = (2.0 * self.scale) * excess
         return Forward(0.5 * slope * excess, slope, np.full_like(excess, 2.0 * self.scale))
 
-    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+    def express(self, algebra: Algebra, L: Expression, budget: Expression) -> Expression:
         return L + algebra.sqrt(budget / self.scale)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:

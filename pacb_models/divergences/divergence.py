@@ -16,11 +16,11 @@ ours have closed forms.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .cones import Cone
@@ -158,7 +158,7 @@ class Divergence:
         """Return the cone that the budget is, for affine distances; see :mod:`pacb_models.divergences.cones`."""
         raise NotImplementedError
 
-    def express(self, algebra: Algebra, ratios: Any) -> Any:
+    def express(self, algebra: Algebra, ratios: Expression) -> Expression:
         """Return the budget as an expression of an algebraic model; see :class:`~pacb_models.algebra.Algebra`.
 
         ``ratios`` are the vector ``q/p``. The variable and the constraint that tie the size to it are added to the

@@ -5,11 +5,11 @@ r"""Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (
 
 import math
 import sys
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..numerics.elementwise import Numbers, functions_of
 from ..numerics.inner import dot
 from .cones import Cone, EntropyCone
@@ -83,7 +83,7 @@ class KullbackLeibler(Divergence):
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return GibbsFrontier(risks, prior)
 
-    def express(self, algebra: Algebra, ratios: Any) -> Any:
+    def express(self, algebra: Algebra, ratios: Expression) -> Expression:
         D = algebra.lift("KL", algebra.mean_entropy(ratios))
         return (D + algebra.coefficient) / algebra.exponent
 

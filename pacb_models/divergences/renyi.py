@@ -4,11 +4,11 @@ r"""Rényi order :math:`\alpha > 1`: the size is :math:`T = (\sum_i p_i (q_i/p_i
 import math
 import sys
 from dataclasses import dataclass
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .cones import Cone, NormCone
@@ -120,7 +120,7 @@ class PowerDivergence(Divergence):
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return PowerFrontier(risks, prior, self.order)
 
-    def express(self, algebra: Algebra, ratios: Any) -> Any:
+    def express(self, algebra: Algebra, ratios: Expression) -> Expression:
         return algebra.coefficient * algebra.norm(ratios, self.order)
 
     def cone(self) -> Cone:

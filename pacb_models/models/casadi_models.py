@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..errors import InputError
 from ..problem import RiskAndSize
 from ..validation import check_posterior
@@ -24,14 +24,14 @@ class CasadiAlgebra(Algebra):
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {"lbx": [], "ubx": [], "lbg": [], "ubg": []}
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         return self.casadi.dot(self.casadi.DM(self.prior), terms)
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         q = self.casadi.DM(self.prior) * self.ratios
         return self.casadi.bilin(self.casadi.DM(matrix), q, q)
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         self.variables[name] = type(self.ratios).sym(name)
         self.limits["lbx"].append(-math.inf if lower is None else lower)
         self.limits["ubx"].append(math.inf if upper is None else upper)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..errors import InputError
 from ..problem import Problem, RiskAndSize
 from .lifted import box, values_at, write
@@ -25,26 +25,26 @@ class CvxpyAlgebra(Algebra):
         self.cp, self.log, self.sqrt, self.ratios = cp, cp.log, cp.sqrt, ratios
         self.constraints: list[Any] = []
 
-    def times(self, x: Any, y: Any) -> Any:
+    def times(self, x: Any, y: Any) -> Expression:
         return self.cp.multiply(x, y)
 
-    def relative_entropy(self, x: Any, y: Any) -> Any:
+    def relative_entropy(self, x: Any, y: Any) -> Expression:
         return super().relative_entropy(x, y) if isinstance(x, float) else self.cp.rel_entr(x, y)
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         return self.prior @ terms
 
-    def mean_entropy(self, ratios: Any) -> Any:
+    def mean_entropy(self, ratios: Any) -> Expression:
         return self.prior @ -self.cp.entr(ratios)
 
-    def average(self, values: np.ndarray) -> Any:
+    def average(self, values: np.ndarray) -> Expression:
         return (self.prior * values) @ self.ratios
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         scaled = matrix * np.multiply.outer(self.prior, self.prior)
         return self.cp.quad_form(self.ratios, self.cp.psd_wrap(scaled))
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         bounds = None if lower is None and upper is None else [lower, upper]
         self.variables[name] = self.cp.Variable(name=name, bounds=bounds)
         return self.variables[name]
@@ -72,7 +72,7 @@ class PaperForm(CvxpyAlgebra):
         """Whether the bound is a variable, and the distance a convex expression."""
         return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         # With bounds it would be another one in the canonical form.
         return super().variable(name, value)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..algebra import ExcessAlgebra, object_array, over_vectors
+from ..algebra import ExcessAlgebra, Expression, object_array, over_vectors
 from ..direct.penalties import Power
 from ..direct.problem import DirectProblem
 from ..environment import use_environment_folders
@@ -78,16 +78,16 @@ class Cones(ExcessAlgebra):
 
         self.cp, self.size, self.constraints = cp, size, list[Any]()
 
-    def times(self, factor: np.ndarray, x: Any) -> Any:
+    def times(self, factor: np.ndarray, x: Any) -> Expression:
         return self.cp.multiply(factor, x)
 
-    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
+    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Expression:
         term = self.cp.Variable(self.size)
         root = self.cp.multiply(factor ** (1.0 / exponent), x)
         self.constraints.append(self.cp.PowCone3D(term, over + np.zeros(self.size), root, 1.0 / exponent))
         return term
 
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Expression:
         # Each cone in units of factor · part, in which its term is a variable; where the part is zero, so is the term.
         term, weights = self.cp.Variable(self.size), np.where(part > 0.0, factor * part, 1.0)
         first = self.cp.multiply(np.where(part > 0.0, factor, 0.0), x)
@@ -98,7 +98,7 @@ class Cones(ExcessAlgebra):
 class PyomoExcess(ExcessAlgebra):
     """Pyomo's expressions in vectors of objects."""
 
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Expression:
         import pyomo.environ as pyo
 
         terms = (each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(part.tolist(), x))

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra import Algebra, Values
+from ..algebra import Algebra, Expression, Values
 from ..constraints.posteriors import Row
 from ..errors import UnsupportedProblemError
 from ..problem import Problem, RiskAndSize
@@ -34,7 +34,7 @@ class Limit(NamedTuple):
     unit: float
     equality: bool = False
 
-    def written(self, average: Callable[[np.ndarray], Any]) -> Any:
+    def written(self, average: Callable[[np.ndarray], Any]) -> Expression:
         """Return the row of a modelling system, as the user wrote it: at most or at least, in his unit."""
         sign = -1.0 if self.row.turned else 1.0
         left, right = average(sign * self.row.values), sign * self.row.limit
@@ -65,7 +65,7 @@ def box(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return problem.posteriors.lower, np.where(problem.posteriors.upper < 1.0, problem.posteriors.upper, np.inf)
 
 
-def write(algebra: Algebra) -> Any:
+def write(algebra: Algebra) -> Expression:
     """Write the model in an algebra; the expression that is to be minimised. Refuses a distance or divergence without
     one."""
     problem, factors = algebra.problem, algebra.factors

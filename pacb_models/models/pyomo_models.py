@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
+from ..algebra import Algebra, Expression, SquaredValues, Squares, object_array, over_vectors
 from ..environment import use_environment_folders
 from ..errors import InputError
 from ..problem import RiskAndSize
@@ -166,14 +166,14 @@ class PyomoAlgebra(Algebra):
         self.model.add_component(name, component)
         self.model.scaling_factor[component] = scale
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Any) -> Expression:
         return x**0.5
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         # Pyomo makes a number of a vector of one.
         return self._sum(self.prior, terms if isinstance(terms, np.ndarray) else [terms])
 
-    def mean_power(self, ratios: Any, order: float) -> Any:
+    def mean_power(self, ratios: Any, order: float) -> Expression:
         with np.errstate(over="ignore"):
             factors = self.prior ** (1.0 - order)
         if ratios is not self.ratios or not np.isfinite(factors).all():
@@ -181,23 +181,23 @@ class PyomoAlgebra(Algebra):
             return super().mean_power(ratios, order)
         return self._sum(factors, (q**order for q in self.weights))
 
-    def mean_entropy(self, ratios: Any) -> Any:
+    def mean_entropy(self, ratios: Any) -> Expression:
         if ratios is not self.ratios:
             return super().mean_entropy(ratios)
         # Not q ln(q/p): solvers recognise this as convex, and give it a value where q is zero.
         weights = object_array(self.weights)
         return self._sum(np.ones(weights.size), weights * self.log(weights)) - self._sum(np.log(self.prior), weights)
 
-    def average(self, values: np.ndarray) -> Any:
+    def average(self, values: np.ndarray) -> Expression:
         return self._sum(values, self.weights)
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         return self.pyo.quicksum(q * self._sum(row, self.weights) for q, row in zip(self.weights, matrix))
 
-    def _sum(self, factors: np.ndarray, terms: Any) -> Any:
+    def _sum(self, factors: np.ndarray, terms: Any) -> Expression:
         return self.pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         self.variables[name] = self.pyo.Var(bounds=(lower, upper))
         self.model.add_component(name, self.variables[name])
         return self.variables[name]
@@ -224,13 +224,13 @@ class Substituted(PyomoAlgebra):
 
     exact = True
 
-    def empirical_risk(self) -> Any:
+    def empirical_risk(self) -> Expression:
         return self.problem.express_risk(self) if self.problem.risks.max() > 0.0 else 0.0
 
-    def lift(self, name: str, size: Any) -> Any:
+    def lift(self, name: str, size: Any) -> Expression:
         return self.problem.counted(size)
 
-    def norm(self, ratios: Any, order: float) -> Any:
+    def norm(self, ratios: Any, order: float) -> Expression:
         return self.problem.counted(self.mean_power(ratios, order) ** (1.0 / order))
 
 

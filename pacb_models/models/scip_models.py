@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from ..algebra import SquaredValues, Squares, object_array, over_vectors
+from ..algebra import Expression, SquaredValues, Squares, object_array, over_vectors
 from ..problem import RiskAndSize
 from .lifted import box, values_at, write
 
@@ -42,20 +42,20 @@ class Forms(Squares):
         super().__init__(problem, start)
         self.largest = largest_size(problem, self.bound)
 
-    def norm(self, ratios: Any, order: float) -> Any:
+    def norm(self, ratios: Any, order: float) -> Expression:
         t = self.variable("t", max(self.size, 1.0), 1.0, self.largest)
         self.at_least("divergence", self.power(t / self.size, order), self.shares(ratios, order))
         return self.problem.counted(t)
 
-    def shares(self, ratios: Any, order: float) -> Any:
+    def shares(self, ratios: Any, order: float) -> Expression:
         r""":math:`\sum_i p_i (w_i/T)^\alpha`."""
         return self.mean(self.power(ratios / self.size, order))
 
-    def power(self, x: Any, order: float) -> Any:
+    def power(self, x: Any, order: float) -> Expression:
         """Return a power, elementwise."""
         return x**order
 
-    def empirical_risk(self) -> Any:
+    def empirical_risk(self) -> Expression:
         """Return an inequality: the least empirical risk that is counted need not be reached."""
         risks = np.maximum(self.problem.risks, LEAST_RISK)
         # Two classifiers err together less often than each does.
@@ -97,29 +97,29 @@ class ScipModel(Forms):
             self.scip.addCons(bound - least >= 0.0)
         self.scip.setObjective(bound, "minimize")
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         return self.quicksum(p * term for p, term in zip(self.prior.tolist(), terms))
 
-    def mean_entropy(self, ratios: Any) -> Any:
+    def mean_entropy(self, ratios: Any) -> Expression:
         if ratios is not self.ratios:
             return super().mean_entropy(ratios)
         terms = self.log(self.weights) + np.log(self.units / self.prior)
         return self.quicksum(self.units * self.weights * terms)
 
-    def shares(self, ratios: Any, order: float) -> Any:
+    def shares(self, ratios: Any, order: float) -> Expression:
         if ratios is not self.ratios:
             return super().shares(ratios, order)
         factors = self.prior * (self.units / (self.prior * self.size)) ** order
         return self.quicksum(factors * self.power(self.weights, order))
 
-    def power(self, x: Any, order: float) -> Any:
+    def power(self, x: Any, order: float) -> Expression:
         # PySCIPOpt makes a product of a whole power, in which SCIP does not see the power; squares make a cone.
         return x**order if order == 2.0 else over_vectors(lambda each: self.generic(each) ** order)(x)
 
-    def average(self, values: np.ndarray) -> Any:
+    def average(self, values: np.ndarray) -> Expression:
         return self.quicksum((values * self.units * self.weights)[values != 0.0])
 
-    def quadratic(self, matrix: np.ndarray) -> Any:
+    def quadratic(self, matrix: np.ndarray) -> Expression:
         terms = matrix * np.multiply.outer(self.units, self.units) * np.multiply.outer(self.weights, self.weights)
         return self.quicksum(terms[matrix != 0.0])
 
@@ -131,7 +131,7 @@ class ScipModel(Forms):
             self.start[on.name] = float(self.start[weight.name] > 0.0)
         self.scip.addCons(self.quicksum(cost * on for cost, on in zip(costs.tolist(), self.switches)) <= total)
 
-    def norm(self, ratios: Any, order: float) -> Any:
+    def norm(self, ratios: Any, order: float) -> Expression:
         found = super().norm(ratios, order)
         if self.switches and order == 2.0 and self.problem.risk_matrix is None:
             self._write_perspective(found / self.size, self.largest / self.size)
@@ -151,7 +151,7 @@ class ScipModel(Forms):
             self.start |= {own.name: held, share.name: factor * self.start[weight.name] ** 2 * held}
         self.scip.addCons(self.quicksum(shares) - tau <= 0.0)
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         """Return a variable in units of its value at the start where that is large."""
         if (lower, upper) == (0.0, 1.0):
             # Logarithms of a risk and of its complement have to be finite.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algebra import Algebra
+from ..algebra import Algebra, Expression
 from ..problem import RiskAndSize
 from ..validation import check_choice
 from .lifted import box, write
@@ -120,16 +120,16 @@ class TextAlgebra(Algebra):
         self._say("data", name=name, values=", ".join(numbers))
         return self._entry(name)
 
-    def log(self, x: Any) -> Any:
+    def log(self, x: Any) -> Expression:
         return Formula(f"log({x.text})")
 
-    def sqrt(self, x: Any) -> Any:
+    def sqrt(self, x: Any) -> Expression:
         return Formula(f"sqrt({x.text})")
 
-    def mean(self, terms: Any) -> Any:
+    def mean(self, terms: Any) -> Expression:
         return self._total(self.one_prior * terms)
 
-    def average(self, values: np.ndarray) -> Any:
+    def average(self, values: np.ndarray) -> Expression:
         if (values == 1.0).all():
             return self._total(self.weight)
         self.arrays += 1
@@ -138,7 +138,7 @@ class TextAlgebra(Algebra):
     def _total(self, term: Formula) -> Formula:
         return Formula(self.templates["total"].format(term=term.inside, size=self.problem.size), atom=False)
 
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Expression:
         ends = {
             side: "" if end is None else self.templates[side].format(name=name, value=end)
             for side, end in (("lower", lower), ("upper", upper))

@@ -99,7 +99,7 @@ class Terms:
     order: Any
 
     @cached_property
-    def power(self) -> Any:
+    def power(self) -> fmpq | None:
         """α'."""
         return None if self.order is None else self.order / (self.order - 1)
 
@@ -113,7 +113,7 @@ class Terms:
         """ln c_k, the largest P_k = c_k e^(-D); D = m kl(k/m, l)."""
         return [arb(0) if k in (0, self.m) else binomial(self.m, k, fmpq(k, self.m)) for k in range(self.m + 1)]
 
-    def phi(self, mean: arb, l: Any) -> Any:
+    def phi(self, mean: arb, l: Any) -> arb:
         return verify.DISTANCES[self.distance](mean, l)
 
     def log_g(self, value: arb) -> arb:
@@ -149,7 +149,7 @@ class Terms:
         inside = sum((self.term(k, k, a, b).exp() for k in range(first, last)), arb(0))
         return (thin[0] + abs(thin[1]) * radius + fat[2].max(arb(0)) * radius**2 + inside).log()
 
-    def series(self, risk: arb, count: int) -> Any:
+    def series(self, risk: arb, count: int) -> arb_series:
         """Return Taylor's series of the first terms at a risk, or of all those in a ball."""
         l, total = arb_series([risk, 1], 3), arb_series([0 if self.power else 1], 3)
         for k in range(count):
