@@ -216,4 +216,4 @@ def test_logit_gap_of_an_array():
 
 def test_logit_gap_of_a_tiny_budget():
     """d² L(1-L)/2 to first order, and 2 artanh of the difference: no digits lost when r is L in double precision."""
-    assert float(logit_gap(0.5, 1e-20)) == pytest.approx(2.0 * math.atanh(math.sqrt(2e-20)), rel=1e-9)
+    assert float(logit_gap(0.5, 1e-20)) == pytest.approx(2.0 * math.atanh(math.sqrt(2e-20)), rel=1e-9, abs=0.0)
