@@ -610,8 +610,8 @@ def test_constants_are_large_enough_and_not_much_larger(bound, m):
 
 @pytest.mark.long
 def test_a_constant_of_many_examples_is_large_enough():
-    assert judged(("chi2", 2.0, "kl"), 3000, "one-sided") == verify.PROVEN
-    assert judged(("chi2", 2.0, "kl"), 3000, "one-sided", -2e-12) == verify.REFUTED
+    assert judged(("chi2", 2.0, "kl"), 1500, "one-sided") == verify.PROVEN
+    assert judged(("chi2", 2.0, "kl"), 1500, "one-sided", -2e-12) == verify.REFUTED
 
 
 @pytest.mark.parametrize("bound", BOUNDS, ids=str)
