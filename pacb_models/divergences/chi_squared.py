@@ -24,8 +24,8 @@ class ChiSquared(PowerDivergence):
     order = 2.0
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        terms = np.maximum(prices, 0.0)
-        return np.square(terms, out=terms)
+        np.maximum(prices, 0.0, out=prices)
+        return np.square(prices, out=prices)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return (

@@ -139,7 +139,7 @@ class Divergence:
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
         """Return the terms, over their prior weights, that the conjugate is the sum of; none is negative. Limits on the
-        support need them one by one."""
+        support need them one by one. The prices may be overwritten, here and in :meth:`conjugate`."""
         raise NotImplementedError
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:

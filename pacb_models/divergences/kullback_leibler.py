@@ -70,11 +70,11 @@ class KullbackLeibler(Divergence):
         return q / (1.0 + entropy) if entropy > 0.0 else q
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        return np.exp(prices)
+        return np.exp(prices, out=prices)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the sum in :math:`T(q) \\ge g \\cdot q - \\ln \\sum_i p_i e^{g_i}` (Donsker and Varadhan)."""
-        terms = np.exp(prices)
+        terms = self.potentials(prices)
         return np.asarray(np.add.reduce(np.multiply(terms, p, out=terms), axis=-1))
 
     def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:

@@ -104,9 +104,9 @@ class PowerDivergence(Divergence):
         return np.asarray((ratios / size) ** (self.order - 1.0))
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        terms = np.maximum(prices, 0.0)
+        np.maximum(prices, 0.0, out=prices)
         # Roots and squares are faster than other powers.
-        return np.multiply(terms, terms ** (self.conjugate_order - 1.0), out=terms)
+        return np.multiply(prices, prices ** (self.conjugate_order - 1.0), out=prices)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the sum in Hölder's inequality."""

@@ -156,7 +156,7 @@ def test_conjugate_and_supporting_line_in_fifty_digits(divergence, g, p):
 def test_fenchel_young_is_an_equality_at_the_gradient(divergence, q, p):
     size = divergence.size(q, p)
     g = divergence.gradient(q, p, size)
-    total = divergence.conjugate(g[None], p)[0]
+    total = divergence.conjugate(g[None].copy(), p)[0]
     _, height = divergence.supporting(total, 0.0, float(np.dot(g, q)))
     assert height == pytest.approx(size, rel=1e-12, abs=1e-12)
 
