@@ -207,7 +207,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, pacb,
 
     def bench(*more, after=0, then=None):
         """As soon as there are more rows than so many, something happens to the cluster."""
-        arguments = ("bench", "--suite", "many", "--out", out, "--no-report", *more)
+        arguments = ("bench", "--suite", "many", "--out", out, "--no-report", "--time-limit", "10", *more)
         if then is not None:
             wait_and_do = threading.Thread(target=lambda: (wait_for_rows(out, after + 1), then()), daemon=True)
             wait_and_do.start()
