@@ -111,7 +111,7 @@ def test_random_extremes(seed):
     divergence, order = [("chi2", 2.0), ("chi2", 2.0), ("renyi", 1.3), ("renyi", 4.0), ("kl", 1.0)][seed % 5]
     distance = ("kl", "kl", "squared", "linear")[int(random.integers(4))]
     problem = pm.BoundProblem(risks, m, delta, distance, divergence, prior / prior.sum(), order=order)
-    check(problem)
+    assert check(problem).is_global
 
 
 def test_large_set_with_risks_next_to_zero():
