@@ -41,4 +41,4 @@ CONSTRAINED = Effort(np.linspace(-3.0, 3.0, 5), _growing(3e-6, 6.0, 6), 2e-11, 2
 #: For votes each line is a convex problem of its own.
 VOTES = Effort(np.linspace(-3.0, 3.0, 7), _growing(4e-6, 6.0, 6), 2e-11, 24, 8, to_ends=False, most=400)
 #: Between two supports the bound may be below that of both, however many lines there are: few rounds are enough.
-SUPPORTS = Effort(rounds=6, cuts=8)
+SUPPORTS = Effort(rounds=6, cuts=8, most=400)

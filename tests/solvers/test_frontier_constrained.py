@@ -81,6 +81,14 @@ def test_few_classifiers_against_every_support(distance, divergence, kind, given
     assert solution.lower_bound <= best * (1.0 + 1e-11)
 
 
+def test_minima_that_rounding_shows_between_risks_next_to_zero_do_not_use_up_the_branches():
+    risks, sizes = [0.27373980213444690, 2.220446049250313e-16, 1.2e-38, 0, 0, 0], [0, 0, 0, 0.763, 0.702, 0.639]
+    prior = [0.19611055328, 0.20990050466, 0.11220240059, 0.07671663783, 0.12604452556, 0.27902537808]
+    problem = pm.BoundProblem(risks, 60, prior=prior, constraints=[pm.support(sizes=sizes, total=0.7033)])
+    solution = pm.solve(problem, "frontier")
+    assert solution.is_global and solution.iterations < 10_000
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
 def test_multipliers_and_sensitivities_are_difference_quotients(distance, divergence, order):
