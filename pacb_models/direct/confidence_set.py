@@ -71,7 +71,11 @@ class ConfidenceSet:
             return Root(ALMOST_ONE, 1.0, 1)
         found = common_root(self.total, self.least, end, 0.0)
         high = min(found.high, 1.0) if self.penalty.distance.below_one else found.high
-        return Root(max(found.low, self.least), high, found.evaluations)
+        low = found.low
+        # Next to one the sum bends so much that a step of the root's method is too short.
+        while low > self.least and (there := self.total(low)).value + there.error >= 0.0:
+            low = high - 4.0 * (high - low)
+        return Root(max(low, self.least), high, found.evaluations)
 
     @cached_property
     def upper_end(self) -> float:

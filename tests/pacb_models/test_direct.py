@@ -163,6 +163,12 @@ def test_no_posterior_is_below_the_minimum(instance):
         assert problem.bound(q) >= solution.lower_bound
 
 
+def test_the_minimum_next_to_one_is_proven():
+    """The sum bends so much there that the lower end of the root was above it."""
+    problem = pm.DirectProblem([0.45, 0.575, 0.925, 0.975], m=40, delta=1e-4, divergence="renyi", order=3.0)
+    assert pm.solve(problem).is_global
+
+
 @pytest.mark.long
 @settings(max_examples=60)
 @given(instances(), st.data())
